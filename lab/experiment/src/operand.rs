@@ -94,7 +94,7 @@ pub(crate) fn totals_of_runs(names: [&str; 2], places: &Places) -> Result<Option
 
 /// True if `text` names figures. A run's number counts even if the run does not exist.
 pub(crate) fn names_something(text: &str, places: &Places) -> Result<bool, Error> {
-    if text.parse::<i64>().is_ok() || file_and_benchmark(text).is_some() {
+    if text.parse::<i64>().is_ok() || is_standard_input(Path::new(text)) || file_and_benchmark(text).is_some() {
         return Ok(true);
     }
     let holder = text.rsplit_once('@').map(|(holder, _)| holder);
@@ -238,7 +238,7 @@ fn run_with_figures(run: RunId, places: &Places) -> Result<RunHead, Error> {
 /// The thing with a name: a file, an import, a label, or a commit, in this order.
 fn named(name: &str, from: Option<Foreign>, places: &Places) -> Result<Option<Found>, Error> {
     let path = Path::new(name);
-    if path.exists() {
+    if is_standard_input(path) || path.exists() {
         return Ok(Some(Found::Figures(read(path, from)?.1)));
     }
     let Some(store) = database::if_there(places)? else { return Ok(None) };
@@ -307,10 +307,19 @@ fn is_program(path: &Path) -> bool {
     path.is_file() && (is_executable(path) || read_most(path, BEGINNING_BYTES).is_ok_and(|bytes| bytes.contains(&0)))
 }
 
-/// A file or directory with its content. More than [`Files::LIMIT_BYTES`] is refused with its size,
-/// unread.
+/// True for `-`, the name of standard input.
+fn is_standard_input(path: &Path) -> bool {
+    path == Path::new("-")
+}
+
+/// A file or directory with its content; standard input for `-`. More than
+/// [`Files::LIMIT_BYTES`] is refused with its size, unread.
 fn files(path: &Path) -> Result<Files, Error> {
-    if path.is_dir() { directory(path) } else { file(path) }
+    match is_standard_input(path) {
+        true => standard_input(),
+        false if path.is_dir() => directory(path),
+        false => file(path),
+    }
 }
 
 fn unreadable(path: &Path, error: &dyn std::fmt::Display) -> Error {
@@ -333,6 +342,17 @@ fn file(path: &Path) -> Result<Files, Error> {
         return Err(too_large(path, None));
     }
     Ok(Files::one(path.display().to_string(), bytes))
+}
+
+fn standard_input() -> Result<Files, Error> {
+    let name = "standard input";
+    let mut bytes = Vec::new();
+    let read = std::io::stdin().lock().take(Files::LIMIT_BYTES + 1).read_to_end(&mut bytes);
+    read.map_err(|error| unreadable(Path::new(name), &error))?;
+    if bytes.len() as u64 > Files::LIMIT_BYTES {
+        return Err(too_large(Path::new(name), None));
+    }
+    Ok(Files::one(name, bytes))
 }
 
 fn directory(path: &Path) -> Result<Files, Error> {
@@ -381,7 +401,7 @@ fn read_most(path: &Path, most: u64) -> std::io::Result<Vec<u8>> {
 /// The request to import figures.
 #[derive(Debug, Clone)]
 pub struct ImportRequest {
-    /// A file or directory.
+    /// A file or directory; `-` is standard input.
     pub file: PathBuf,
     /// Its format; detected from the content if `None`.
     pub from: Option<Format>,
@@ -390,37 +410,35 @@ pub struct ImportRequest {
 }
 
 /// Imported figures.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Imported {
     /// Its name.
     pub name: String,
     /// The format it was read from.
     pub format: Format,
-    /// Series.
-    pub series: usize,
-    /// Points of all series.
-    pub points: usize,
+    /// The figures.
+    pub dataset: Dataset,
 }
 
 /// Imports figures, with the time of reading.
 pub fn import(request: &ImportRequest, places: &Places, clock: &dyn Clock) -> Result<Imported, Error> {
     let file = &request.file;
-    if file.metadata().is_err_and(|error| error.kind() == ErrorKind::NotFound) {
+    if !is_standard_input(file) && file.metadata().is_err_and(|error| error.kind() == ErrorKind::NotFound) {
         return Err(Error::usage(
             format!("there is no file {}", file.display()),
-            "name a file or directory that another tool wrote; `/dev/stdin` is standard input",
+            "name a file or directory that another tool wrote; `-` is standard input",
         ));
     }
     let (format, dataset) = read(file, request.from)?;
     let name = match &request.name {
         Some(name) => name.clone(),
+        None if is_standard_input(file) => "import".to_owned(),
         None => file.file_name().map_or_else(|| "import".to_owned(), |name| name.to_string_lossy().into_owned()),
     };
     check_name(&name)?;
     let mut store = Store::open_or_create(places.database()?)?;
     store.save_dataset(&name, format.name(), clock.now(), &dataset)?;
-    let points = dataset.series.iter().map(|series| series.points.len()).sum();
-    Ok(Imported { name, format, series: dataset.series.len(), points })
+    Ok(Imported { name, format, dataset })
 }
 
 /// Refuses names that mean something else.

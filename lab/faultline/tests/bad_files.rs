@@ -104,8 +104,30 @@ fn paths_that_are_no_files_of_figures_are_refused() {
         2,
         "found a directory of no files, expected one file in the format jmh",
     );
-    crate::lab::assert_refused(&lab.run(&["import", "-"]), 2, "there is no file -");
     crate::lab::assert_refused(&lab.run(&["export", nothing, "--to", "jmh"]), 2, "invalid value 'jmh'");
+}
+
+#[test]
+fn a_dash_is_standard_input_and_runs_without_a_value_are_counted() {
+    let lab = Lab::new();
+    let table = lab.path("nightly.csv");
+    let rows: String = (1..=14).map(|day| format!("2026-01-{day:02},{}\n", ["5", "NaN", ""][day % 9 / 7])).collect();
+    std::fs::write(&table, format!("date,ms\n{rows}")).unwrap();
+    let from_file = lab.run(&["changes", table.to_str().unwrap(), "--format", "json"]);
+    let input = || std::fs::File::open(&table).unwrap();
+    let piped = |arguments: &[&str]| lab.command(arguments).stdin(input()).output().unwrap();
+    let from_input = piped(&["changes", "-", "--format", "json"]);
+    assert!(from_input.status.success(), "{}", crate::lab::stderr(&from_input));
+    assert_eq!((&from_input.stdout, &from_input.stderr), (&from_file.stdout, &from_file.stderr));
+    let missing = "left out, without a value: 2 of 14 runs of ms: NaN (2)\n";
+    assert_eq!(crate::lab::stderr(&from_input), missing);
+    let imported = piped(&["import", "-"]);
+    assert_eq!(
+        crate::lab::stderr(&imported),
+        format!("imported as 'import' from csv: 1 benchmark, 14 runs\n{missing}")
+    );
+    let nothing = lab.command(&["changes", "-"]).stdin(std::process::Stdio::null()).output().unwrap();
+    crate::lab::assert_refused(&nothing, 2, "standard input: the file is empty");
 }
 
 #[test]

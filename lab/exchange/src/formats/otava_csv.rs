@@ -112,6 +112,7 @@ fn read_row(gather: &mut Gather, file: File<'_>, columns: &Columns, row: &String
     let commit = columns.commit.map(|column| row[column].to_owned()).filter(|commit| !commit.is_empty());
     for (column, name) in &columns.metrics {
         let cell = row[*column].trim();
+        // Another metric's run.
         if cell.is_empty() {
             continue;
         }

@@ -205,7 +205,7 @@ Examples:
   faultline changes nightly.csv --min-change 0%    with the smallest steps
   faultline changes nightly.csv --to otava-json    the steps as Otava writes them")]
 pub(crate) struct Changes {
-    /// File, directory, or name of an import
+    /// File, directory, or name of an import; - is standard input
     #[arg(value_name = "WHAT", add = all_candidates())]
     pub(crate) what: String,
 

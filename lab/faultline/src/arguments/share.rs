@@ -36,7 +36,7 @@ Examples:
   faultline import --formats                          list the formats
 Compare imported results by name: `faultline compare suite@1f3a9c suite@80d2`.")]
 pub(crate) struct Import {
-    /// File or directory
+    /// File or directory; - is standard input
     #[arg(value_name = "FILE")]
     pub(crate) file: Option<PathBuf>,
 

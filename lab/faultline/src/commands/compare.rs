@@ -3,6 +3,7 @@
 use super::building::recipe;
 use super::measuring::{self, places, places_to_measure};
 use super::result::{Detail, form_of_file, write_text};
+use super::share::warn_of_missing;
 use crate::arguments::Global;
 use crate::arguments::compare::{self, Changes, Compare};
 use crate::arguments::stored::Shown;
@@ -202,6 +203,7 @@ pub(crate) fn changes(arguments: &Changes, global: &Global) -> Result<ExitCode, 
     let (rate, least) = (arguments.steps.false_alarms, arguments.steps.min_change);
     let found = changes_found(&dataset, rate, least, arguments.better.map(Into::into))
         .map_err(|error| Failure::usage(error.to_string(), "for example `--false-alarms 5% --min-change 2%`"))?;
+    warn_of_missing(&dataset);
     match arguments.to {
         None => output::print(&faultline_report::changes(&found, arguments.format.format, &output::style()))?,
         Some(foreign) => output::print(&written(&dataset, &found, foreign)?)?,

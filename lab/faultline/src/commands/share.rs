@@ -8,6 +8,7 @@ use crate::output;
 use faultline_exchange::{FORMATS, Format, Written};
 use faultline_experiment::{ImportRequest, Imported, Places, operand, stored};
 use faultline_history::declared::Declared;
+use faultline_record::dataset::Dataset;
 use faultline_report::{ImportFormat, counted};
 use faultline_runner::SystemClock;
 use faultline_web::{DeclaredQuirks, ExportRequest, NewToken, ServeRequest, Server, Tokens, TokensError};
@@ -26,13 +27,23 @@ pub(crate) fn import(arguments: &Import, global: &Global) -> Result<ExitCode, Fa
     let places = places(global)?;
     let Some(file) = arguments.file.clone() else { return list(arguments, &places) };
     let request = ImportRequest { file, from: arguments.from.from, name: arguments.name.clone() };
-    let Imported { name, format, series, points } =
-        faultline_experiment::import(&request, &places, &SystemClock::default())?;
+    let Imported { name, format, dataset } = faultline_experiment::import(&request, &places, &SystemClock::default())?;
+    let points: usize = dataset.series.iter().map(|series| series.points.len()).sum();
     failure::warn(&format!(
-        "imported as '{name}' from {format}: {series} benchmarks, {points} runs",
-        format = format.name()
+        "imported as '{name}' from {}: {}, {}",
+        format.name(),
+        counted(dataset.series.len() as u64, "benchmark"),
+        counted(points as u64, "run")
     ));
+    warn_of_missing(&dataset);
     Ok(ExitCode::SUCCESS)
+}
+
+/// Names the runs without a value on standard error.
+pub(super) fn warn_of_missing(dataset: &Dataset) {
+    for sentence in faultline_report::runs_without_value(dataset) {
+        failure::warn(&sentence);
+    }
 }
 
 fn list(arguments: &Import, places: &Places) -> Result<ExitCode, Failure> {
