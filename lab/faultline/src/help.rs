@@ -70,11 +70,20 @@ fn arranged(command: Command) -> Command {
         Arg::new(long).long(long).action(action).help_heading(None::<&str>).display_order(998)
     };
     command
+        .mut_args(with_any_number)
         .disable_help_flag(true)
         .disable_help_subcommand(true)
         .help_template(TEMPLATE)
         .arg(help("help", ArgAction::HelpShort).short('h').help("Print help"))
         .arg(help("help-all", ArgAction::HelpLong).help("Print help with all options"))
+}
+
+/// Lets an option that takes a number take a negative one, so that the error names the range.
+fn with_any_number(argument: Arg) -> Arg {
+    const NUMBERS: [&str; 7] = ["N", "N,N,…", "N|DURATION", "DURATION", "PERCENT", "SIZE", "MIB"];
+    let names = argument.get_value_names().unwrap_or_default();
+    let is_number = !argument.is_positional() && names.iter().any(|name| NUMBERS.contains(&name.as_str()));
+    if is_number { argument.allow_hyphen_values(true) } else { argument }
 }
 
 /// Splits a text into examples, which are indented, and the notes after them, which become a

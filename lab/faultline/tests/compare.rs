@@ -478,7 +478,7 @@ fn steps_of_a_series_are_shown_and_written_as_otava_has_them() {
     crate::lab::assert_refused(
         &lab.run(&["changes", &file, "--false-alarms", "60%"]),
         2,
-        "the false-positive rate is 60 %",
+        "it must be between 0.1% and 20%",
     );
     let refused = lab.run(&["changes", &file, "--to", "bencher"]);
     crate::lab::assert_refused(&refused, 2, "otava-json");

@@ -48,6 +48,12 @@ fn numbers_out_of_range_are_refused_with_the_range() {
         (&["lens", "program", "--memory", "0", "--", "x"], range("1 to 4194304")),
         (&["resume", "--jobs", "0"], range("1 to 4096")),
         (&["serve", "--export", "site", "--executions", "x"], range("0 to 1000000")),
+        (&["compare", "a", "b", "--margin", "-5"], "it must be between 0% and 100%".to_owned()),
+        (&["compare", "a", "b", "--level", "-5%"], "it must be between 50% and 99.99%".to_owned()),
+        (&["ci", "a..b", "--budget", "-5", "--", "x"], "it must be between 0% and 100%".to_owned()),
+        (&["changes", "/dev/null", "--min-change", "nan"], "it must be 0% or more".to_owned()),
+        (&["changes", "/dev/null", "--min-change", "-5"], "it must be 0% or more".to_owned()),
+        (&["changes", "/dev/null", "--false-alarms", "-5"], "it must be between 0.1% and 20%".to_owned()),
         (&["check", "--time", "900d"], "it must be at most 366 days".to_owned()),
     ] {
         assert_refused(&lab.run(command), 2, &expected);

@@ -90,7 +90,7 @@ pub(crate) struct Bisect {
 
     /// Time for executions: nothing begins after it, and the answer names what remains possible.
     /// Builds are not counted [default: 30m; for counts unlimited]
-    #[arg(long, value_name = "DURATION", value_parser = positive_duration, allow_hyphen_values = true)]
+    #[arg(long, value_name = "DURATION", value_parser = positive_duration)]
     pub(crate) time: Option<Duration>,
 
     /// Maximum number of seeds per commit, 8 or more; as many again confirm a step. Only for counts
@@ -106,7 +106,7 @@ pub(crate) struct Bisect {
     pub(crate) pin: Option<Pin>,
 
     /// Seed of the random order, and of guests [default: random, and saved; under the lens 1]
-    #[arg(long, value_name = "N", value_parser = seed, hide_short_help = true, allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", value_parser = seed, hide_short_help = true)]
     pub(crate) seed: Option<u64>,
 
     /// Label for the run
@@ -343,7 +343,7 @@ pub(crate) struct Try {
     pub(crate) repeats: Option<u32>,
 
     /// Total time for measuring; start nothing after it
-    #[arg(long, value_name = "DURATION", value_parser = duration, allow_hyphen_values = true)]
+    #[arg(long, value_name = "DURATION", value_parser = duration)]
     pub(crate) time: Option<Duration>,
 
     /// Binding of copies to CPUs [default: each, where the system can]
@@ -351,7 +351,7 @@ pub(crate) struct Try {
     pub(crate) pin: Option<Pin>,
 
     /// Seed of the random order [default: random, and saved]
-    #[arg(long, value_name = "N", value_parser = seed, allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", value_parser = seed)]
     pub(crate) seed: Option<u64>,
 
     /// Label for the run

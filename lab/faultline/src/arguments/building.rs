@@ -32,7 +32,7 @@ pub(crate) struct Building {
     pub(crate) clean: bool,
 
     /// Time limit of each build
-    #[arg(long, value_name = "DURATION", default_value = "30m", hide_short_help = true, value_parser = positive_duration, allow_hyphen_values = true)]
+    #[arg(long, value_name = "DURATION", default_value = "30m", hide_short_help = true, value_parser = positive_duration)]
     pub(crate) build_limit: Duration,
 
     /// Let builds use the network, also in the sandbox [default: no network]

@@ -59,7 +59,7 @@ pub(crate) struct Ci {
     pub(crate) tasks: Option<u32>,
 
     /// Time for executions of each program outside of guests; 0 for none
-    #[arg(long, value_name = "DURATION", default_value = "20s", value_parser = duration, allow_hyphen_values = true)]
+    #[arg(long, value_name = "DURATION", default_value = "20s", value_parser = duration)]
     pub(crate) time: Duration,
 
     /// Directory for ci.md, ci.json and junit.xml

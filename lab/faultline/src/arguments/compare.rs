@@ -4,7 +4,7 @@ use super::around::Around;
 use super::building::Building;
 use super::measure::Measuring;
 use super::share::From;
-use super::values::{all_candidates, executed_quantity, label, level, margin, share};
+use super::values::{all_candidates, executed_quantity, false_alarms, label, least_change, level, margin};
 use super::{Conduct, FormatArgument, OnMachine};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
@@ -231,11 +231,11 @@ pub(crate) struct Changes {
 #[derive(Debug, Args)]
 pub(crate) struct Steps {
     /// False-positive rate: share of series without a step in which one is found
-    #[arg(long, value_name = "PERCENT", default_value = "10%", value_parser = share)]
+    #[arg(long, value_name = "PERCENT", default_value = "10%", value_parser = false_alarms)]
     pub(crate) false_alarms: f64,
 
     /// Smallest step to show; 0% shows all
-    #[arg(long, value_name = "PERCENT", default_value = "1%", value_parser = share)]
+    #[arg(long, value_name = "PERCENT", default_value = "1%", value_parser = least_change)]
     pub(crate) min_change: f64,
 }
 

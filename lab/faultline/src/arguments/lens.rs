@@ -126,11 +126,11 @@ pub(crate) struct Gates {
 #[command(next_help_heading = "Measurement")]
 pub(crate) struct Counting {
     /// Repeats of each case at each number of tasks
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = repeats, allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = repeats)]
     pub(crate) repeats: u32,
 
     /// Seed of the first repeat's guests, and of the order; further repeats use the next numbers
-    #[arg(long, value_name = "N", default_value_t = USUAL_SEED, value_parser = seed, allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", default_value_t = USUAL_SEED, value_parser = seed)]
     pub(crate) seed: u64,
 
     /// Guests that run at the same time, each on one CPU of this host; counts do not depend on it
@@ -185,7 +185,7 @@ pub(crate) struct Program {
 
     /// Numbers of tasks (threads or processes of the program) [default: 1,2,4,8 with {tasks} in the
     /// arguments, otherwise up to 8]
-    #[arg(long, value_name = "N,N,…", value_delimiter = ',', value_parser = task_count, allow_negative_numbers = true)]
+    #[arg(long, value_name = "N,N,…", value_delimiter = ',', value_parser = task_count)]
     pub(crate) tasks: Option<Vec<u32>>,
 
     /// Operations of each task, by which counts are divided; not passed to the program [default:
@@ -258,7 +258,7 @@ pub(crate) struct Kernel {
     pub(crate) workloads_chosen: Vec<String>,
 
     /// Numbers of tasks, each on a machine with a CPU for each task
-    #[arg(long, value_name = "N,N,…", value_delimiter = ',', default_value = "1,2,4,8", value_parser = task_count, allow_negative_numbers = true)]
+    #[arg(long, value_name = "N,N,…", value_delimiter = ',', default_value = "1,2,4,8", value_parser = task_count)]
     pub(crate) tasks: Vec<u32>,
 
     /// Kernel image [default: FAULTLINE_KERNEL, otherwise the newest in /boot, otherwise from `make
@@ -287,7 +287,7 @@ pub(crate) struct Kernel {
     pub(crate) mode: Option<Mode>,
 
     /// Size parameter of the workloads (`faultline run --list` shows its meaning)
-    #[arg(long, value_name = "SIZE", value_parser = size, allow_hyphen_values = true)]
+    #[arg(long, value_name = "SIZE", value_parser = size)]
     pub(crate) size: Option<u64>,
 
     #[command(flatten)]
@@ -322,7 +322,7 @@ pub(crate) struct Machine {
     pub(crate) symbols: Vec<PathBuf>,
 
     /// Numbers of tasks, one on each CPU: each number is a machine with so many CPUs
-    #[arg(long, value_name = "N,N,…", value_delimiter = ',', default_value = "1", value_parser = task_count, allow_negative_numbers = true)]
+    #[arg(long, value_name = "N,N,…", value_delimiter = ',', default_value = "1", value_parser = task_count)]
     pub(crate) tasks: Vec<u32>,
 
     /// Memory of each machine in MiB [default: by number of CPUs]
@@ -376,7 +376,7 @@ pub(crate) struct Types {
     pub(crate) types: Vec<String>,
 
     /// Number of tasks [default: the greatest that has figures]
-    #[arg(long, value_name = "N", value_parser = task_count, allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", value_parser = task_count)]
     pub(crate) tasks: Option<u32>,
 
     /// Show all details, however long

@@ -29,34 +29,34 @@ pub(crate) struct Measuring {
     /// CPUs; 1 for a command]
     ///
     /// KxN builds K copies of a tree at once with N tasks each: `--tasks 2x1,2x4`.
-    #[arg(long, value_name = "N,N,…", value_delimiter = ',', value_parser = tasks, allow_negative_numbers = true)]
+    #[arg(long, value_name = "N,N,…", value_delimiter = ',', value_parser = tasks)]
     pub(crate) tasks: Option<Vec<Tasks>>,
 
     /// Repeats of each workload at each number of tasks [default: 6 for quick, 10 for full, for a
     /// command 10 and at least 3 s, up to 60 in a comparison]
-    #[arg(long, value_name = "N", value_parser = repeats, allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", value_parser = repeats)]
     pub(crate) repeats: Option<u32>,
 
     /// Total time: run as many repeats as fit; start nothing after it
-    #[arg(long, value_name = "DURATION", value_parser = duration, allow_hyphen_values = true)]
+    #[arg(long, value_name = "DURATION", value_parser = duration)]
     pub(crate) time: Option<Duration>,
 
     /// Warm-up: executions of a command before those that count, or time before each window
     /// [default: none for commands, 100 ms for quick, 500 ms for full]
-    #[arg(long, value_name = "N|DURATION", hide_short_help = true, value_parser = warmup, allow_hyphen_values = true)]
+    #[arg(long, value_name = "N|DURATION", hide_short_help = true, value_parser = warmup)]
     pub(crate) warmup: Option<Warmup>,
 
     /// Window for counting a rate [default: 300 ms for quick, 2 s for full; longer for slow
     /// operations]
-    #[arg(long, value_name = "DURATION", value_parser = duration, allow_hyphen_values = true)]
+    #[arg(long, value_name = "DURATION", value_parser = duration)]
     pub(crate) window: Option<Duration>,
 
     /// Part of the window that makes one sample [default: 50 ms for quick, 100 ms for full]
-    #[arg(long, value_name = "DURATION", hide_short_help = true, value_parser = duration, allow_hyphen_values = true)]
+    #[arg(long, value_name = "DURATION", hide_short_help = true, value_parser = duration)]
     pub(crate) interval: Option<Duration>,
 
     /// Seed of the random order [default: random, and saved]
-    #[arg(long, value_name = "N", value_parser = seed, allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", value_parser = seed)]
     pub(crate) seed: Option<u64>,
 
     /// Binding of tasks to CPUs [default: each, where the system can; none for a command run
@@ -73,7 +73,7 @@ pub(crate) struct Measuring {
     pub(crate) oversubscribe: bool,
 
     /// Size parameter of the workloads: 64MiB, 200 (`faultline run --list` shows its meaning)
-    #[arg(long, value_name = "SIZE", value_parser = size, allow_hyphen_values = true)]
+    #[arg(long, value_name = "SIZE", value_parser = size)]
     pub(crate) size: Option<u64>,
 }
 
@@ -230,7 +230,7 @@ pub(crate) struct Check {
     pub(crate) facts: Option<Option<String>>,
 
     /// Total time
-    #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = positive_duration, allow_hyphen_values = true)]
+    #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = positive_duration)]
     pub(crate) time: Duration,
 
     #[command(flatten)]

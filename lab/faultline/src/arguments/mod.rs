@@ -171,7 +171,7 @@ pub(crate) struct Conduct {
 
     /// Time limit of each execution [default: three times its planned time plus 30 s; 30 min for
     /// builds]
-    #[arg(long, value_name = "DURATION", value_parser = positive_duration, allow_hyphen_values = true, help_heading = None::<&str>)]
+    #[arg(long, value_name = "DURATION", value_parser = positive_duration, help_heading = None::<&str>)]
     pub(crate) limit: Option<Duration>,
 
     /// Show no progress, only the result

@@ -168,6 +168,22 @@ pub(crate) fn margin(text: &str) -> Result<f64, String> {
     }
 }
 
+/// A false-positive rate of a search for steps.
+pub(crate) fn false_alarms(text: &str) -> Result<f64, String> {
+    match share(text)? {
+        rate if (0.001..=0.2).contains(&rate) => Ok(rate),
+        _ => Err("it must be between 0.1% and 20%".to_owned()),
+    }
+}
+
+/// The smallest change to show.
+pub(crate) fn least_change(text: &str) -> Result<f64, String> {
+    match share(text)? {
+        least if least >= 0.0 && least.is_finite() => Ok(least),
+        _ => Err("it must be 0% or more".to_owned()),
+    }
+}
+
 /// Copies of a tree, and the tasks of each: `4`, or `2x4`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Tasks {
