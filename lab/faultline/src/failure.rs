@@ -7,12 +7,13 @@ use crate::help;
 use clap::error::ErrorKind;
 use faultline_experiment::{self as experiment, Because, Error};
 use faultline_report::escape::unsafe_replaced;
-use faultline_report::{outcome_words, unmatched_words};
+use faultline_report::{Style, outcome_words, unmatched_words};
 use std::fmt::Display;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use terminal_size::terminal_size_of;
 /// Exit status when something failed.
 const FAILED: u8 = 1;
 /// Exit status when the request is invalid, or when a gate cannot answer.
@@ -93,7 +94,17 @@ pub(crate) fn stopped() -> ExitCode {
 pub(crate) fn warn(line: &dyn Display) {
     let shown = |c: char| if c != '\n' && unsafe_replaced(c).is_some() { '\u{FFFD}' } else { c };
     let line: String = line.to_string().chars().map(shown).collect();
-    let _ = writeln!(std::io::stderr(), "{line}");
+    let width = terminal_size_of(std::io::stderr()).map(|(width, _)| usize::from(width.0));
+    let _ = writeln!(std::io::stderr(), "{}", wrapped(line, width));
+}
+
+/// A line within the width of a terminal; its further parts are indented. Several lines, such as a
+/// table, and lines elsewhere are not changed.
+fn wrapped(line: String, width: Option<usize>) -> String {
+    match width {
+        Some(_) if !line.contains('\n') => Style { width, ..Style::PLAIN }.wrap(&line, "", "  ").join("\n"),
+        _ => line,
+    }
 }
 
 /// Prints the argument parser's message: help and version unchanged, an error as one line and a
@@ -168,5 +179,19 @@ fn because(because: &Because) -> String {
         Because::Unmatched(unmatched) => format!(": {}", unmatched_words(unmatched)),
         Because::SetUp { outcome } => format!(": {}", outcome_words(outcome)),
         Because::Ended { cell, side, outcome } => format!("; {cell} on side {side}: {}", outcome_words(outcome)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_fits_a_terminal_and_is_whole_elsewhere() {
+        let line = "faultline: there is no file, run or import 'nightly-of-last-week.csv'";
+        assert_eq!(wrapped(line.to_owned(), None), line);
+        let shown = wrapped(line.to_owned(), Some(40));
+        assert_eq!(shown, "faultline: there is no file, run or\n  import 'nightly-of-last-week.csv'");
+        assert_eq!(wrapped("a b\nc d".to_owned(), Some(1)), "a b\nc d");
     }
 }

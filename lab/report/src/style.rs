@@ -23,7 +23,7 @@ impl Style {
     }
 
     /// `text` in lines that fit. Only words longer than a line are broken.
-    pub(crate) fn wrap(&self, text: &str, first: &str, others: &str) -> Vec<String> {
+    pub fn wrap(&self, text: &str, first: &str, others: &str) -> Vec<String> {
         let options = textwrap::Options::new(self.text_width())
             .initial_indent(first)
             .subsequent_indent(others)
