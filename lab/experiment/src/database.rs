@@ -22,13 +22,29 @@ pub(crate) fn if_there(places: &Places) -> Result<Option<Store>, Error> {
 /// Fails if measurements could not be saved: if the database, or the directory where it would be
 /// created, cannot be written. Creates nothing.
 pub fn check_writable(places: &Places) -> Result<(), Error> {
+    check_directory(places.database()?)?;
     Ok(Store::check_writable(places.database()?)?)
+}
+
+/// Fails if a database that the user named has no directory: a mistyped path must not create one.
+/// The default directory is created with its database.
+pub(crate) fn check_directory(database: &Path) -> Result<(), Error> {
+    let is_missing = |directory: &&Path| !directory.as_os_str().is_empty() && !directory.exists();
+    let is_default = || Places::find().is_ok_and(|usual| usual.database.as_deref() == Some(database));
+    match faultline_store::directory_beside(database).filter(is_missing) {
+        Some(directory) if !is_default() => Err(Error::usage(
+            format!("there is no directory {} for the database", directory.display()),
+            "make it with `mkdir`, or name a database elsewhere with `--db FILE`",
+        )),
+        _ => Ok(()),
+    }
 }
 
 /// Copies a database, a path or URL, into an empty one, which is created if it does not exist.
 /// Fails, without copying anything, if the target holds anything or cannot be written, or if the
 /// source does not exist or cannot be read.
 pub fn copy_database(from: &Path, to: &Path, progress: &mut dyn FnMut(CopyProgress)) -> Result<Copied, Error> {
+    check_directory(to)?;
     Ok(faultline_store::copy(from, to, progress)?)
 }
 

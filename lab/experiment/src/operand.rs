@@ -429,6 +429,7 @@ pub fn import(request: &ImportRequest, places: &Places, clock: &dyn Clock) -> Re
             "name a file or directory that another tool wrote; `-` is standard input",
         ));
     }
+    database::check_directory(places.database()?)?;
     let (format, dataset) = read(file, request.from)?;
     let name = match &request.name {
         Some(name) => name.clone(),

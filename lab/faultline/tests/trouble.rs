@@ -195,6 +195,14 @@ fn a_database_that_can_not_be_used_is_named_and_left_alone() {
     assert_refused(&elsewhere, 2, "there is no database at");
     let below_a_file = lab.faked(&["run", "good", "--tasks", "1", "--db", "/dev/null/db"]).output().unwrap();
     assert_refused(&below_a_file, 2, "cannot create the directory /dev/null for the database");
+    let mistyped = lab.path("no/such");
+    let database = mistyped.join("db").display().to_string();
+    for command in [&["run", "good", "--tasks", "1"][..], &["import", "x.csv"]] {
+        fs::write(lab.path("x.csv"), "ms\n1\n").unwrap();
+        let output = lab.faked(&[command, &["--db", &database]].concat()).current_dir(lab.path("")).output().unwrap();
+        assert_refused(&output, 2, "no/such for the database");
+        assert!(!lab.path("no").exists());
+    }
     let no_name = lab.faked(&["list", "--db", ""]).output().unwrap();
     assert_eq!(no_name.status.code(), Some(2), "{}", stderr(&no_name));
 }
