@@ -146,18 +146,20 @@ fn sides_without_a_difference_or_a_command_are_refused() {
 }
 
 #[test]
-fn a_changed_submodule_is_refused() {
+fn a_changed_submodule_and_another_repository_are_refused() {
     let mut repository = sleeper();
     let lib = add_submodule(&mut repository);
     let inner = repository.path().join("inner");
     create(&inner);
-    fs::write(inner.join("file"), "x").unwrap();
-    commit(&inner, "nested");
-    let refused = |name: &str| {
+    let refused = |problem: &str| {
         let output = compare(&repository, &["HEAD", "."], &["-q", "--", "./prog"]);
         assert_refused(&output, 2, &format!("the working tree has another commit of the submodule {name}"));
     };
-    refused("inner");
+    let nested = "the working tree contains another repository, inner, which is no submodule";
+    refused(nested);
+    fs::write(inner.join("file"), "x").unwrap();
+    commit(&inner, "nested");
+    refused(nested);
     git(&lib, &["commit", "--quiet", "--allow-empty", "--message", "newer"]);
     refused("lib");
 }

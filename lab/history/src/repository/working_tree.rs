@@ -1,7 +1,7 @@
 //! The user's working tree as a tree of ours: its files are hashed into an index and a repository
 //! of ours, so nothing of the user's is written.
 
-use super::git::{Failure, Git};
+use super::git::{Failure, Git, must_succeed};
 use super::patches::{Bench, Changed, SUBMODULE};
 use super::{Repository, unquoted, unwritable};
 use faultline_experiment::{Error, Lab};
@@ -55,7 +55,7 @@ impl Repository {
         // Our repository, where git starts, may lie within the working tree.
         add.extend(["add", "--all", "--", ":/"]);
         add.extend(without.iter().map(String::as_str));
-        git.run(&add, "read the working tree", lab)?;
+        git.lines(&add, lab).map_err(|failure| failure.or_exited_saying(not_added, "read the working tree"))?;
         let tree = bench.tree(lab)?;
         let mut changed = 0;
         let mut new = Vec::new();
@@ -63,7 +63,10 @@ impl Repository {
         for line in self.git.run(&compare, "list the changes of the working tree", lab)? {
             let Some(file) = Changed::read(&line) else { continue };
             if file.mode == SUBMODULE {
-                return Err(other_commit(file.path));
+                return Err(match file.is_new {
+                    true => nested(file.path),
+                    false => other_commit(file.path),
+                });
             }
             changed += 1;
             new.extend(file.is_new.then(|| file.path.to_owned()));
@@ -181,12 +184,28 @@ fn other_commit(path: &str) -> Error {
     )
 }
 
+/// The error for files that git does not add. A repository without commits is one.
+fn not_added(said: &str) -> Error {
+    match said.split('\'').nth(1).filter(|_| said.contains("does not have a commit checked out")) {
+        Some(path) => nested(path.trim_end_matches('/')),
+        None => must_succeed(Failure::Exited(said.to_owned()), "read the working tree"),
+    }
+}
+
+/// The error for a repository within the working tree that no commit of it names.
+fn nested(path: &str) -> Error {
+    Error::usage(
+        format!("the working tree contains another repository, {}, which is no submodule", path.escape_debug()),
+        "leave it out by .gitignore, or move it; then compare again",
+    )
+}
+
 /// A setting of the user's configuration, if there is one. `kind`: its type for git.
 fn setting(theirs: &Git, kind: &str, name: &str, lab: &Lab<'_>) -> Result<Option<String>, Error> {
     match theirs.lines(&["config", &format!("--type={kind}"), "--get", name], lab) {
         Ok(lines) => Ok(lines.into_iter().next()),
         Err(Failure::Exited(_)) => Ok(None),
-        Err(failure) => Err(super::git::must_succeed(failure, "read its configuration")),
+        Err(failure) => Err(must_succeed(failure, "read its configuration")),
     }
 }
 
