@@ -85,7 +85,7 @@ fn note_conditions(line: &MeasuredLine, lab: &mut Lab<'_>) -> Result<(), Error> 
         lab.note_sandbox(&line.recipe)?;
     }
     if runs_here {
-        lab.note_workloads(&Machine::Host, lab.places);
+        lab.note_machine(&Machine::Host, lab.places);
     }
     Ok(())
 }

@@ -47,11 +47,20 @@ impl Lab<'_> {
         Ok(())
     }
 
-    /// Reports that making a machine ready builds the command's own workloads first.
-    pub(crate) fn note_workloads(&mut self, machine: &Machine, places: &Places) {
+    /// Reports what making a machine ready takes: a boot or a connection, or on this host, if it
+    /// has none, a build of the command's own workloads.
+    pub(crate) fn note_machine(&mut self, machine: &Machine, places: &Places) {
+        if !machine.is_here() {
+            self.observer.notice(&Notice::AwaitingMachine { machine: machine.to_string() });
+        }
         if machine.is_here() && places.builds_workloads() {
             self.observer.notice(&Notice::BuildingWorkloads { compiler: own_workloads::COMPILER.to_owned() });
         }
+    }
+
+    /// Reports that a guest boots before the first execution.
+    pub(crate) fn note_boot(&mut self) {
+        self.observer.notice(&Notice::AwaitingMachine { machine: "the guest to boot".to_owned() });
     }
 
     /// Reports the settings that were restored after a kill.
@@ -87,6 +96,18 @@ pub enum Notice {
     BuildingWorkloads {
         /// The compiler.
         compiler: String,
+    },
+    /// A tool of a build is asked for its version, which may take long if the tool hangs.
+    AskingTool {
+        /// The command.
+        command: String,
+    },
+    /// All tools of a build have answered.
+    ToolsAsked,
+    /// A machine boots, or a connection to it is made.
+    AwaitingMachine {
+        /// The machine, as in `--on`, or `the guest to boot`.
+        machine: String,
     },
     /// A set-up command runs.
     SettingUp {

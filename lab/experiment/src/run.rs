@@ -67,7 +67,7 @@ pub fn run(request: &RunRequest, lab: &mut Lab<'_>) -> Result<Measured, Error> {
         install(installed, &request.machine, lab)?;
     }
     check_joined(&request.machine, request.partners.values(), lab)?;
-    lab.note_workloads(&request.machine, lab.places);
+    lab.note_machine(&request.machine, lab.places);
     let ready = lab.machines.ready(&request.machine, lab.places, lab.stop)?;
     let target = ready.target.as_ref();
     let workloads = target.workloads().map_err(Error::target_as_usage)?;
@@ -115,7 +115,7 @@ pub(crate) fn go_on(
     let run = head.id;
     let subject = measure::subject(head, SubjectIndex::A)?;
     check_joined(&subject.machine, subject.setup.partners.values(), lab)?;
-    lab.note_workloads(&subject.machine, lab.places);
+    lab.note_machine(&subject.machine, lab.places);
     let ready = lab.machines.ready(&subject.machine, lab.places, lab.stop)?;
     let target = ready.target.as_ref();
     let missing = store.missing_items(run)?;

@@ -134,7 +134,7 @@ fn ready(side: &mut Subject, lab: &mut Lab<'_>, built: &mut Vec<TempDir>) -> Res
         places.workloads = Some(directory.path().to_owned());
         built.push(directory);
     }
-    lab.note_workloads(&side.machine, &places);
+    lab.note_machine(&side.machine, &places);
     lab.machines.ready(&side.machine, &places, lab.stop)
 }
 

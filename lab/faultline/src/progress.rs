@@ -37,7 +37,12 @@ pub(crate) struct Shown {
 impl Shown {
     /// No experiment yet. `quiet`: notices only.
     pub(crate) fn new(quiet: bool) -> Self {
-        Shown { quiet, run: None, last_line: Rc::default(), silence: (!quiet).then(Silence::begin) }
+        Shown {
+            quiet,
+            run: None,
+            last_line: Rc::default(),
+            silence: (!quiet).then(|| Silence::begin(PREPARING.to_owned())),
+        }
     }
 
     /// For commands that measure nothing: notices only, with those that `quiet` leaves out.
@@ -49,15 +54,18 @@ impl Shown {
 /// Longest time until the first line.
 const LONGEST_SILENCE: Duration = Duration::from_secs(3);
 
-/// The time until the first event: a line names the reason if it is long.
+/// The reason of a silence that no event explains.
+const PREPARING: &str = "preparing the measurement";
+
+/// The time until the next event: a line names the reason if it is long.
 struct Silence(#[expect(dead_code, reason = "its drop ends the wait")] Sender<()>);
 
 impl Silence {
-    fn begin() -> Self {
+    fn begin(reason: String) -> Self {
         let (ended, wait) = channel();
         std::thread::spawn(move || {
             if wait.recv_timeout(LONGEST_SILENCE) == Err(RecvTimeoutError::Timeout) {
-                warn(&"preparing the measurement");
+                warn(&reason);
             }
         });
         Silence(ended)
@@ -86,7 +94,15 @@ impl faultline_experiment::Observer for Shown {
     }
 
     fn notice(&mut self, notice: &Notice) {
-        self.silence = None;
+        let only_if_long = match notice {
+            Notice::AskingTool { .. } | Notice::AwaitingMachine { .. } => Some(notice_words(notice)),
+            Notice::ToolsAsked => Some(PREPARING.to_owned()),
+            _ => None,
+        };
+        self.silence = only_if_long.clone().filter(|_| !self.quiet).map(Silence::begin);
+        if only_if_long.is_some() {
+            return;
+        }
         let is_progress = matches!(
             notice,
             Notice::BuildingCommit { .. }
@@ -438,6 +454,9 @@ fn notice_words(notice: &Notice) -> String {
         Notice::InstallingOnHost { host, artefact } => {
             format!("installing {} on {host}, which reboots then", artefact.display())
         }
+        Notice::AskingTool { command } => format!("waiting for `{}`", one_line(command)),
+        Notice::AwaitingMachine { machine } => format!("waiting for {}", one_line(machine)),
+        Notice::ToolsAsked => PREPARING.to_owned(),
         Notice::SettingUp { command } => format!("setup: {}", one_line(command)),
         Notice::WarmingUp { executions: 1 } => "warm-up: 1 execution of each command".to_owned(),
         Notice::WarmingUp { executions } => format!("warm-up: {executions} executions of each command"),

@@ -58,7 +58,7 @@ impl Builds {
     }
 
     /// The tools of a recipe as of now. Fails on a stop.
-    pub(crate) fn tools(&self, recipe: &Recipe, lab: &Lab<'_>) -> Result<BuildTools, Error> {
+    pub(crate) fn tools(&self, recipe: &Recipe, lab: &mut Lab<'_>) -> Result<BuildTools, Error> {
         tools::tools(recipe, &self.directory, lab)
     }
 

@@ -23,7 +23,7 @@ pub trait Commits {
     fn walk(&self, which: &Which, lab: &Lab<'_>) -> Result<Walked, Error>;
 
     /// Everything except a commit's files that builds of a recipe depend on now. Fails on a stop.
-    fn tools(&self, recipe: &Recipe, lab: &Lab<'_>) -> Result<BuildTools, Error>;
+    fn tools(&self, recipe: &Recipe, lab: &mut Lab<'_>) -> Result<BuildTools, Error>;
 
     /// Builds a commit, or returns the kept build of the same recipe and tools. `tools`: of the
     /// recipe, as of now. A commit that does not build is a result. Fails on a stop, or if the disk

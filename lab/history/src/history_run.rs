@@ -65,7 +65,7 @@ pub fn run(over: &Over<'_>, ask: Asked<'_>, commits: &dyn Commits, lab: &mut Lab
 
 /// The request as of now. An installed build may have taken its host down. If a run is open, waits
 /// for the host and power-cycles it once, as a resume does.
-fn now(over: &Over<'_>, commits: &dyn Commits, lab: &Lab<'_>) -> Result<Now, Error> {
+fn now(over: &Over<'_>, commits: &dyn Commits, lab: &mut Lab<'_>) -> Result<Now, Error> {
     let now = over.now(commits, lab);
     let line = &over.subject.line;
     let (Err(error), Some(on)) = (&now, line.on.as_ref().filter(|_| line.release_file.is_some())) else {

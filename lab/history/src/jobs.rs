@@ -20,7 +20,7 @@ const SEARCH: Wanted = Wanted { level: 0.95, least: 0.02, thorough: false, layou
 
 /// The declared series of a job, measured as declared now; `None` if another machine measures it,
 /// or if it is not declared. Fails if a repository, a tool or a machine is missing.
-pub fn meant<'a>(job: &Job, subjects: &[&'a HistorySubject], lab: &Lab<'_>) -> Result<Option<Over<'a>>, Error> {
+pub fn meant<'a>(job: &Job, subjects: &[&'a HistorySubject], lab: &mut Lab<'_>) -> Result<Option<Over<'a>>, Error> {
     for over in subjects.iter().flat_map(|subject| Over::all(subject)) {
         let is_named = over.subject.name == job.series.subject
             && over.measure.tasks() == job.series.tasks

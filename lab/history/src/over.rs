@@ -129,7 +129,7 @@ impl<'a> Over<'a> {
 
     /// Present settings of a run, without commits, and its environment. Fails if a tool or a
     /// machine is missing.
-    pub(crate) fn now(&self, commits: &dyn Commits, lab: &Lab<'_>) -> Result<Now, Error> {
+    pub(crate) fn now(&self, commits: &dyn Commits, lab: &mut Lab<'_>) -> Result<Now, Error> {
         let tools = commits.tools(&self.subject.line.recipe, lab)?;
         let measured = self.measured(tools, &self.stored(lab.places)?, lab)?;
         let measured = MeasuredLine { forge: commits.forge(), ..measured };

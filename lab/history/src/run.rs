@@ -188,7 +188,7 @@ impl Work<'_> {
     }
 
     /// The tools that build. Fails if they differ from those of the run.
-    fn tools(&self, lab: &Lab<'_>) -> Result<BuildTools, Error> {
+    fn tools(&self, lab: &mut Lab<'_>) -> Result<BuildTools, Error> {
         let tools = self.commits.tools(&self.line.recipe, lab)?;
         check_tools(&self.line.tools, &tools, self.run.record().id)?;
         Ok(tools)

@@ -171,7 +171,7 @@ impl Commits for Releases {
         Ok(Walked { commits: self.infos(), tagged: BTreeSet::new() })
     }
 
-    fn tools(&self, _: &Recipe, _: &Lab<'_>) -> Result<BuildTools, Error> {
+    fn tools(&self, _: &Recipe, _: &mut Lab<'_>) -> Result<BuildTools, Error> {
         Ok(BuildTools { digest: String::new(), versions: BTreeMap::new() })
     }
 

@@ -5,7 +5,7 @@
 //! does not cover the system's libraries and headers, nor a toolchain that a file of the commit
 //! names by channel (`nightly`), because its version is known only within the checkout.
 
-use faultline_experiment::{Error, Lab};
+use faultline_experiment::{Error, Lab, Notice};
 use faultline_record::recipe::{BuildTools, Recipe};
 use faultline_targets::host::command::{CommandRunner, Errors, HostCommand};
 use faultline_targets::{Ending, search_path};
@@ -51,7 +51,7 @@ const LIMIT: Duration = Duration::from_secs(60);
 
 /// The tools of a recipe as of now. `directory`: where tools run to print their versions; it must
 /// not contain a file that selects a toolchain. Fails on a stop.
-pub(crate) fn tools(recipe: &Recipe, directory: &Path, lab: &Lab<'_>) -> Result<BuildTools, Error> {
+pub(crate) fn tools(recipe: &Recipe, directory: &Path, lab: &mut Lab<'_>) -> Result<BuildTools, Error> {
     let (mut words, mut versions) = (Words::default(), BTreeMap::new());
     recipe.command.iter().for_each(|text| words.add(text.as_bytes()));
     for (name, value) in &recipe.environment {
@@ -68,12 +68,14 @@ pub(crate) fn tools(recipe: &Recipe, directory: &Path, lab: &Lab<'_>) -> Result<
         add_file(&mut words, program);
         add_variables(&mut words);
         for asked in questions(recipe) {
+            lab.observer.notice(&Notice::AskingTool { command: asked.join(" ") });
             let Some(printed) = version(&asked, recipe, directory, lab)? else { continue };
             asked.iter().for_each(|word| words.add(word.as_bytes()));
             printed.iter().for_each(|line| words.add(line));
             let first = printed.first().map_or_else(String::new, |line| String::from_utf8_lossy(line).into_owned());
             versions.insert(asked.join(" "), first);
         }
+        lab.observer.notice(&Notice::ToolsAsked);
     }
     Ok(BuildTools { digest: words.digest(), versions })
 }

@@ -84,7 +84,7 @@ impl Commits for Workshop {
         self.repository.walk(which, lab)
     }
 
-    fn tools(&self, recipe: &Recipe, lab: &Lab<'_>) -> Result<BuildTools, Error> {
+    fn tools(&self, recipe: &Recipe, lab: &mut Lab<'_>) -> Result<BuildTools, Error> {
         self.builds.tools(recipe, lab)
     }
 

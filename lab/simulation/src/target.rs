@@ -246,7 +246,7 @@ impl Commits for SimulatedCommits {
         Ok(Walked { commits: self.history()?.line().commits, tagged: BTreeSet::new() })
     }
 
-    fn tools(&self, _: &Recipe, _: &Lab<'_>) -> Result<BuildTools, Error> {
+    fn tools(&self, _: &Recipe, _: &mut Lab<'_>) -> Result<BuildTools, Error> {
         self.0.moment(Moment::Writing);
         let version = self.0.tools();
         let versions = [("cc --version".to_owned(), format!("cc {version}"))].into();

@@ -86,7 +86,8 @@ pub(super) fn again(
 }
 
 /// Boots the guest once. Fails if it does not boot.
-fn boot(guest: Guest, kernel: KernelImage, lab: &Lab<'_>) -> Result<Box<dyn CountableGuest>, Error> {
+fn boot(guest: Guest, kernel: KernelImage, lab: &mut Lab<'_>) -> Result<Box<dyn CountableGuest>, Error> {
+    lab.note_boot();
     lab.machines.ready_guest(machine_request(guest, kernel), GuestRuns::Workloads, lab.places, lab.stop)
 }
 

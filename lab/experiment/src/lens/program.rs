@@ -181,8 +181,9 @@ fn counting(
     shapes: &[MachineShape],
     (program, debug): (CountedProgram, DebugDirectories),
     lens: Lens,
-    lab: &Lab<'_>,
+    lab: &mut Lab<'_>,
 ) -> Result<(Box<dyn Target>, Naming), Error> {
+    lab.note_boot();
     let first = lab.machines.ready_guest(machine, GuestRuns::Programs, lab.places, lab.stop)?;
     let symbols = kernel_symbols(first.as_ref(), program.kernel_too, lab)?;
     counted_in(first.as_ref(), symbols, shapes, (program, debug), lens)

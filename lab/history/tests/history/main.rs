@@ -97,20 +97,20 @@ impl Checkouts {
         Places { scratch: self.root.path().join("scratch"), cache, ..Places::find().unwrap() }
     }
 
-    fn with<T>(&self, used: impl FnOnce(&Workshop, &Lab<'_>) -> T) -> T {
+    fn with<T>(&self, used: impl FnOnce(&Workshop, &mut Lab<'_>) -> T) -> T {
         self.opened(|workshop, lab| used(&workshop.unwrap(), lab))
     }
 
-    fn opened<T>(&self, used: impl FnOnce(Result<Workshop, Error>, &Lab<'_>) -> T) -> T {
+    fn opened<T>(&self, used: impl FnOnce(Result<Workshop, Error>, &mut Lab<'_>) -> T) -> T {
         let (places, stop, mut observer) = (self.places(), StopFlag::default(), Deaf);
-        let lab = Lab {
+        let mut lab = Lab {
             places: &places,
             machines: &LocalMachines,
             clock: &SystemClock::default(),
             stop: &stop,
             observer: &mut observer,
         };
-        used(Workshop::open(&self.theirs(), None, &lab), &lab)
+        used(Workshop::open(&self.theirs(), None, &lab), &mut lab)
     }
 }
 

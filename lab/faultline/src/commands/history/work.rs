@@ -72,7 +72,7 @@ impl<'a> AtWork<'a> {
 
     /// Takes the oldest job for these subjects; `None` if there is none, or if a waiting worker
     /// must let a run end first.
-    fn take(&mut self, lab: &Lab<'_>) -> Result<Option<(Job, Over<'a>)>, Failure> {
+    fn take(&mut self, lab: &mut Lab<'_>) -> Result<Option<(Job, Over<'a>)>, Failure> {
         match self.worker.check_idle(lab.places) {
             Err(_) if self.arguments.wait => return Ok(None),
             idle => idle?,
