@@ -162,7 +162,36 @@ fn a_changed_submodule_and_another_repository_are_refused() {
     commit(&inner, "nested");
     refused(nested);
     git(&lib, &["commit", "--quiet", "--allow-empty", "--message", "newer"]);
-    refused("lib");
+    refused("the working tree has another commit of the submodule lib");
+}
+
+#[test]
+fn a_full_disk_before_the_comparison_offers_no_resume() {
+    let mut repository = sleeper();
+    repository.write(&[("source", &program(200))]);
+    repository.commit_all("faster");
+    let script = "mkdir $1/disk; mount -t tmpfs -o size=8m tmpfs $1/disk; export FAULTLINE_DB=$1/db.sqlite
+        $2 compare HEAD~1 HEAD --repository $1/repository --work $1/disk/work -q \\
+            --build 'sh -ec \"head -c 9000000 /dev/zero > object\"' -- ./prog 2>&1 || echo status $?";
+    let Some(output) = repository.lab.in_namespace(script) else { return };
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(text.contains("could not be built: the disk is full"), "{text}");
+    let end = "hint: remove the cause, for example free space, and repeat the command\nstatus 1\n";
+    assert!(text.ends_with(end), "{text}");
+}
+
+#[test]
+fn a_tool_that_hangs_is_named() {
+    let repository = sleeper();
+    repository.write_programs(&[("rustc", "#!/bin/sh\nexec sleep 1000\n")]);
+    let mut command = repository.lab.command(&["compare", "HEAD", ".", "--build", "cp source prog", "--", "./prog"]);
+    let path = format!("{}:{}", repository.path().display(), std::env::var("PATH").unwrap());
+    command.current_dir(repository.path()).env("XDG_CACHE_HOME", repository.lab.path("cache")).env("PATH", path);
+    let mut child = command.stderr(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+    let lines = BufReader::new(child.stderr.take().unwrap()).lines();
+    let named = lines.map_while(Result::ok).any(|line| line == "waiting for `rustc --version`");
+    kill(child);
+    assert!(named);
 }
 
 #[test]

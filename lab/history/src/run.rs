@@ -2,6 +2,7 @@
 //! left to do. Searches and histories differ only in what `stats` asks for next.
 
 use crate::commits::{Build, Commits, Relink, Relinked, Revert, Reverted};
+use crate::tools::of_saved_run;
 use crate::{explain, source};
 use faultline_experiment::{Error, Gone, GrowingRun, Lab, Measured, Notice, ResumeRequest, run_to_resume};
 use faultline_record::commit::{CommitInfo, short_name};
@@ -75,7 +76,7 @@ fn follow(run: GrowingRun, commits: &dyn Commits, lab: &mut Lab<'_>) -> Result<M
             Err(error) if error == Error::stopped() => {
                 return Ok(Measured::Stopped { run: work.run.record().id });
             }
-            done => done?,
+            done => done.map_err(of_saved_run)?,
         }
     }
 }

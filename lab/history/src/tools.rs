@@ -179,10 +179,22 @@ fn answered(asked: &[String], ending: Ending, printed: Vec<Vec<u8>>) -> Result<O
     }
 }
 
+/// Hint for a failure of the lab before a run is saved.
+const REPEAT: &str = "remove the cause, for example free space, and repeat the command";
+
 /// The error for a failure of the lab, which says nothing about a commit. `how`: what failed, and
 /// the cause.
 pub(crate) fn lab_failed(how: impl Into<String>) -> Error {
-    Error::failed(how, "remove the cause, for example free space; `faultline resume` then continues")
+    Error::failed(how, REPEAT)
+}
+
+/// An error within a saved run: a failure of the lab can be resumed.
+pub(crate) fn of_saved_run(error: Error) -> Error {
+    let resume = || "remove the cause, for example free space; `faultline resume` then continues".to_owned();
+    match error.hint.as_deref() {
+        Some(REPEAT) => Error { hint: Some(resume()), ..error },
+        _ => error,
+    }
 }
 
 /// Runs commands on this host. Fails if there is no scratch directory.
