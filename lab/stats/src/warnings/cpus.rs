@@ -1,7 +1,9 @@
 //! Warnings about the number of CPUs: a quota, a single CPU, more tasks than CPUs or cores.
 
 use super::{Findings, Warning, WarningKind};
+use crate::command_figures::given_command;
 use faultline_record::cell::Cell;
+use faultline_record::subject::SubjectIndex;
 
 /// A control group allows less CPU time than the usable CPUs have, and some cells may need more.
 pub(super) fn quota(findings: &Findings<'_>) -> Option<Warning> {
@@ -10,9 +12,11 @@ pub(super) fn quota(findings: &Findings<'_>) -> Option<Warning> {
     (!cells.is_empty()).then_some(Warning { kind: WarningKind::CpuQuota { cpus: quota }, cells })
 }
 
-/// Only one CPU.
+/// Only one CPU. A command alone is not about scaling.
 pub(super) fn one_cpu(findings: &Findings<'_>) -> Option<Warning> {
-    (findings.cpus.at_hand() == Some(1)).then(|| Warning { kind: WarningKind::OneCpu, cells: Vec::new() })
+    let record = findings.record;
+    let is_alone = record.settings.cpus == [1] && given_command(record, SubjectIndex::A).is_some();
+    (findings.cpus.at_hand() == Some(1) && !is_alone).then(|| Warning { kind: WarningKind::OneCpu, cells: Vec::new() })
 }
 
 /// More tasks than CPUs.
@@ -77,6 +81,11 @@ mod tests {
     fn one_cpu_of_many_is_one() {
         assert_eq!(of(&run(4, 1, 4), OneCpu).len(), 1);
         assert!(of(&run(2, 2, 2), OneCpu).is_empty());
+        let mut command = run(1, 1, 1);
+        command.head.subjects[0].setup.command = vec!["./prog".to_owned()];
+        assert_eq!(of(&command, OneCpu).len(), 1, "of up to 4 copies");
+        command.head.settings.cpus = vec![1];
+        assert!(of(&command, OneCpu).is_empty());
     }
 
     #[test]
