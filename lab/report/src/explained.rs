@@ -217,12 +217,9 @@ fn of_commits(step: &FoundStep, line: &CommitLine, signs: &Signs) -> Vec<Item> {
 fn commit(changes: &CommitChanges, line: &CommitLine, signs: &Signs) -> Vec<Item> {
     let commit = line.position(&changes.commit).and_then(|position| commit_at(line, position));
     let named = commit.map_or_else(String::new, |commit| {
-        format!(
-            "{} by {}: {}",
-            short_commit(line, line.position(&commit.id).unwrap_or(0)),
-            one_line(&commit.author),
-            one_line(&commit.subject)
-        )
+        let name = short_commit(line, line.position(&commit.id).unwrap_or(0));
+        let by = if commit.author.is_empty() { "" } else { " by " };
+        format!("{name}{by}{}: {}", one_line(&commit.author), one_line(&commit.subject))
     });
     let mut items = vec![Item::new(0, named)];
     match &changes.files {

@@ -8,7 +8,7 @@ use crate::format::Format;
 use crate::page::delivery::pinned;
 use crate::page::element;
 use crate::sheet::{Sheet, in_format};
-use crate::site::steps::{self, StepPlace};
+use crate::site::steps::{self, StepPlace, subject_and_author};
 use crate::style::{Signs, Style};
 use crate::table::{self, Form, ResultTable};
 use faultline_record::commit::{CommitInfo, short_name};
@@ -81,23 +81,21 @@ fn more(between: &Between) -> Option<String> {
 }
 
 fn commit_words(commit: &CommitInfo) -> String {
-    format!(
-        "{} {} ({})",
-        short_name(&commit.id),
-        cut(&one_line(&commit.subject), LETTERS),
-        cut(&one_line(&commit.author), LETTERS)
-    )
+    format!("{} {}", short_name(&commit.id), subject_and_author(commit))
 }
 
 /// Suffix of a step's title: number of commits between its ends, and their authors, if known.
 fn lies_between(step: &HistoryStep) -> String {
     let Some(between) = &step.between else { return String::new() };
     let author = |author: &Author| format!("{} ({})", cut(&one_line(&author.name), LETTERS), author.commits);
-    let authors: Vec<String> = between.authors.iter().take(NAMED).map(author).collect();
-    let others = between.authors.len().saturating_sub(NAMED);
+    // A release has no author.
+    let known: Vec<&Author> = between.authors.iter().filter(|author| !author.name.is_empty()).collect();
+    let authors: Vec<String> = known.iter().take(NAMED).map(|known| author(known)).collect();
+    let others = known.len().saturating_sub(NAMED);
     let others = if others == 0 { String::new() } else { format!(" and {others} more") };
     let commits = if between.count == 1 { "commit" } else { "commits" };
-    format!(": {} {commits} by {}{others}", between.count, authors.join(", "))
+    let by = if known.is_empty() { "" } else { " by " };
+    format!(": {} {commits}{by}{}{others}", between.count, authors.join(", "))
 }
 
 /// A step of a series. The place is known on a page.

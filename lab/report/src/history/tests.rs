@@ -480,3 +480,30 @@ fn counts_of_programs_are_per_run_and_counters_are_ranked() {
     assert!(shown.contains(lines) && shown.contains("1.000 → 0.2500 (p = 0.0020)"), "{shown}");
     assert!(!history_changes(&[series], Format::Markdown, &Style::PLAIN).contains('\u{1b}'));
 }
+
+#[test]
+fn a_release_has_no_author() {
+    let mut series = series();
+    for point in &mut series.points {
+        point.commit = CommitInfo { author: String::new(), subject: "6.12".to_owned(), ..point.commit.clone() };
+    }
+    let commits = vec![series.points[2].commit.clone()];
+    let between = series.steps.steps[0].between.as_mut().unwrap();
+    (between.commits, between.authors) = (commits, vec![Author { name: String::new(), commits: 1 }]);
+    let text = history_changes(&[series.clone()], Format::Table, &Style::PLAIN);
+    assert!(text.contains(": 12 commits\n") && text.contains(" 6.12\n") && !text.contains("()"), "{text}");
+    let page = crate::site::steps::commits_between(&series, [0, 2], 1, "h").into_string();
+    assert!(page.contains("<p>2 commits of the history</p>") && !page.contains("()"), "{page}");
+}
+
+#[test]
+fn a_single_execution_has_no_confidence_level() {
+    let mut series = series();
+    for point in &mut series.points {
+        if let PointResult::Measured { estimate, .. } = &mut point.result {
+            (estimate.coverage, estimate.n) = (0.0, 1);
+        }
+    }
+    let shown = words(&history(&[series], Format::Table, &Style::PLAIN));
+    assert!(!shown.contains("interval: of the median"), "{shown}");
+}

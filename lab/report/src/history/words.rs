@@ -209,7 +209,7 @@ fn counts(series: &HistorySeries) -> String {
     )
 }
 
-/// The confidence level of the intervals, which is low for few executions.
+/// The confidence level of the intervals, which is low for few executions. One has no interval.
 fn coverage(series: &HistorySeries) -> Option<String> {
     let coverage = |point: &HistoryPoint| match &point.result {
         PointResult::Measured { estimate, .. } => Some(estimate.coverage),
@@ -218,7 +218,7 @@ fn coverage(series: &HistorySeries) -> Option<String> {
     let all = || series.points.iter().filter_map(coverage);
     let (least, most) = (all().reduce(f64::min)?, all().reduce(f64::max)?);
     let range = if least == most { percent(least) } else { format!("{} to {}", percent(least), percent(most)) };
-    (series.steps.basis != StepBasis::Exact)
+    (series.steps.basis != StepBasis::Exact && most > 0.0)
         .then(|| format!("interval: of the median over n executions, with a confidence level of {range}."))
 }
 

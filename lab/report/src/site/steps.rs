@@ -120,7 +120,9 @@ fn commits(series: &HistorySeries, [after, by]: [u32; 2]) -> Vec<&CommitInfo> {
 }
 
 fn counted(commits: &[&CommitInfo]) -> String {
-    format!("{} of the history by {}", names::counted(commits.len() as u64, "commit"), authors(commits))
+    let authors = authors(commits);
+    let by = if authors.is_empty() { "" } else { " by " };
+    format!("{} of the history{by}{authors}", names::counted(commits.len() as u64, "commit"))
 }
 
 fn listed(series: &HistorySeries, commits: &[&CommitInfo], most: usize, history: &str) -> Markup {
@@ -138,15 +140,19 @@ fn listed(series: &HistorySeries, commits: &[&CommitInfo], most: usize, history:
     }
 }
 
-/// `subject (author)`.
+/// `subject (author)`. A release has no author.
 pub(crate) fn subject_and_author(commit: &CommitInfo) -> String {
-    format!("{} ({})", cut(&one_line(&commit.subject), LETTERS), cut(&one_line(&commit.author), LETTERS))
+    let subject = cut(&one_line(&commit.subject), LETTERS);
+    match commit.author.as_str() {
+        "" => subject,
+        author => format!("{subject} ({})", cut(&one_line(author), LETTERS)),
+    }
 }
 
-/// The authors with the most commits.
+/// The authors with the most commits; empty for releases.
 fn authors(commits: &[&CommitInfo]) -> String {
     let mut by_name: BTreeMap<&str, usize> = BTreeMap::new();
-    for commit in commits {
+    for commit in commits.iter().filter(|commit| !commit.author.is_empty()) {
         *by_name.entry(&commit.author).or_default() += 1;
     }
     let mut authors: Vec<(&str, usize)> = by_name.into_iter().collect();
