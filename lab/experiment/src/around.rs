@@ -163,7 +163,7 @@ fn check_lab(outcome: &Outcome, run: &PlannedRun<'_>) -> Result<(), Error> {
         false => "nothing was measured yet; remove the cause and start it again",
     };
     match Completion::after(outcome) {
-        None | Some(Completion::Finished | Completion::BudgetUsed(_)) => Ok(()),
+        None | Some(Completion::Finished | Completion::BudgetUsed(_) | Completion::EndedAtFailure(_)) => Ok(()),
         Some(Completion::Stopped) => {
             let hint = is_begun.then(|| "everything measured is saved, and `faultline resume` continues".to_owned());
             Err(Error { hint, ..Error::stopped() })

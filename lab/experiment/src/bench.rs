@@ -134,7 +134,7 @@ impl<'a> Sink<'a> {
         };
         Ok(match measure::stretch(self.store, self.head, &planned, lab)? {
             Stretch::Whole => Stretched::ToTheEnd,
-            Stretch::BudgetUsed(_) => Stretched::BudgetUsed,
+            Stretch::LeftOut(_) => Stretched::BudgetUsed,
             Stretch::Stopped => Stretched::Stopped,
             Stretch::ConnectionLost(error) => Stretched::ConnectionLost(error),
         })

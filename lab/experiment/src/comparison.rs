@@ -188,7 +188,7 @@ fn follow(
         match ended {
             Stretch::Stopped => return Ok((Ended::Stopped, record)),
             Stretch::ConnectionLost(error) => return Err(error),
-            Stretch::BudgetUsed(_) => break,
+            Stretch::LeftOut(_) => break,
             Stretch::Whole if is_hopeless(&record) || (is_look && is_settled(&record)) => break,
             Stretch::Whole => {}
         }

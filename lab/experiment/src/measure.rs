@@ -38,8 +38,9 @@ pub(crate) fn limit(given_ms: Option<u64>, head: &RunHead) -> Option<Duration> {
 pub(crate) enum Stretch {
     /// Every item has ended.
     Whole,
-    /// The time budget was used up before these items, given by ordinal.
-    BudgetUsed(Vec<u32>),
+    /// The time budget was used up, or a failure ended the run, before these items, given by
+    /// ordinal.
+    LeftOut(Vec<u32>),
     /// A stop was requested.
     Stopped,
     /// The connection to a host was lost; the execution does not count.
@@ -59,7 +60,7 @@ pub(crate) fn stretch(
     lab.observer.measuring_ends();
     match ran? {
         Completion::Finished => Ok(Stretch::Whole),
-        Completion::BudgetUsed(left) => Ok(Stretch::BudgetUsed(left)),
+        Completion::BudgetUsed(left) | Completion::EndedAtFailure(left) => Ok(Stretch::LeftOut(left)),
         Completion::Stopped => Ok(Stretch::Stopped),
         Completion::ConnectionLost(text) => Ok(Stretch::ConnectionLost(host_lost(text, head))),
         Completion::LabFailed(text) => Err(lab_failed(text, head.id)),
@@ -130,7 +131,7 @@ pub(crate) fn to_the_end(
         match stretch(store, &head, &planned, lab)? {
             Stretch::Stopped => return Ok(Ended::Stopped),
             Stretch::ConnectionLost(error) => return Err(error),
-            Stretch::BudgetUsed(left) => {
+            Stretch::LeftOut(left) => {
                 store.skip_items(run, &left)?;
                 break;
             }

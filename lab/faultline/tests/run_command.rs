@@ -113,7 +113,8 @@ fn a_failed_preparation_is_the_outcome_of_the_execution() {
 #[test]
 fn a_command_that_always_fails_says_so_once_without_the_columns_of_a_curve() {
     let lab = Lab::new();
-    let failed = run_there(&lab, &["--repeats", "3", "--", "sh", "-c", "echo no room >&2; exit 3"]);
+    let run = ["--repeats", "3", "--ignore-failure", "--", "sh", "-c", "echo no room >&2; exit 3"];
+    let failed = run_there(&lab, &run);
     let text = stdout(&failed);
     assert_eq!(failed.status.code(), Some(1), "{}", stderr(&failed));
     assert!(text.contains("  no figure: command: sh ended with status 3: no room (3×)\n"), "{text}");
@@ -124,6 +125,18 @@ fn a_command_that_always_fails_says_so_once_without_the_columns_of_a_curve() {
     let reason =
         "run 2 can't be compared: a side has no value; program:given×1 on side A: command: false ended with status 1\n";
     assert!(stderr(&compared).contains(reason), "{}", stderr(&compared));
+}
+
+#[test]
+fn a_run_ends_with_its_first_failure() {
+    let lab = Lab::new();
+    let failed = run_there(&lab, &["--repeats", "5", "--", "sh", "-c", "echo run >> log; test $(wc -l < log) -lt 2"]);
+    assert_eq!((failed.status.code(), log(&lab).as_str()), (Some(1), "run\nrun\n"), "{}", stderr(&failed));
+    assert!(stdout(&failed).contains("1 of 5 executions succeeded, 1 failed, 3 skipped\n"), "{}", stdout(&failed));
+    let hint = "hint: the run ended with its first failure; `--ignore-failure` goes on\n";
+    assert!(stderr(&failed).ends_with(hint), "{}", stderr(&failed));
+    assert_refused(&lab.run(&["resume"]), 2, "every run is finished");
+    assert_refused(&run_there(&lab, &["zero_fill", "--ignore-failure"]), 2, "--ignore-failure belongs to a command");
 }
 
 #[test]

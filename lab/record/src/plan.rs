@@ -203,6 +203,9 @@ pub struct TimedSettings {
     /// Time in milliseconds that executions take at least: the plan grows by blocks until then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub least_ms: Option<u64>,
+    /// True if the run ends with its first failed execution.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub ends_at_failure: bool,
     /// Number of concurrent copies that `tree_build` builds.
     pub copies: u32,
     /// A real tree to build.
@@ -212,7 +215,16 @@ pub struct TimedSettings {
 impl TimedSettings {
     /// Settings with pinning only: no suite, no budget, one copy, no tree.
     pub fn pinned(pin: PinPolicy) -> Self {
-        TimedSettings { suite: None, pin, oversubscribe: false, budget_ms: None, least_ms: None, copies: 1, tree: None }
+        TimedSettings {
+            suite: None,
+            pin,
+            oversubscribe: false,
+            budget_ms: None,
+            least_ms: None,
+            ends_at_failure: false,
+            copies: 1,
+            tree: None,
+        }
     }
 }
 

@@ -102,7 +102,9 @@ pub(crate) fn progress(progress: &Progress) -> String {
         text.push_str(&format!(", {} unsupported here", progress.unsupported));
     }
     if progress.skipped > 0 {
-        text.push_str(&format!(", {} skipped because the time was used up", progress.skipped));
+        // A failure may have ended the run.
+        let why = if progress.failed > 0 { "" } else { " because the time was used up" };
+        text.push_str(&format!(", {} skipped{why}", progress.skipped));
     }
     let open =
         progress.planned.saturating_sub(progress.done + progress.failed + progress.unsupported + progress.skipped);

@@ -62,7 +62,11 @@ pub fn plan(request: &Request, workloads: &[WorkloadInfo], usable_cpus: u32, see
     let repeats = repeats(request, &cells)?;
     check_budget(request, &cells)?;
     check_size(cells.len(), repeats)?;
-    let kind = RunKind::Timed(TimedSettings { least_ms: *least_ms, ..timed(request) });
+    let kind = RunKind::Timed(TimedSettings {
+        least_ms: *least_ms,
+        ends_at_failure: request.ends_at_failure,
+        ..timed(request)
+    });
     let settings = settings(request, kind, cpus, repeats, seed);
     Ok(Plan { settings, items: order(&cells, repeats, seed) })
 }
@@ -154,6 +158,7 @@ pub(crate) fn timed(request: &Request) -> TimedSettings {
         oversubscribe: request.oversubscribe,
         budget_ms: request.budget_ms,
         least_ms: None,
+        ends_at_failure: false,
         copies: request.copies.max(1),
         tree: request.tree.clone(),
     }

@@ -193,6 +193,8 @@ pub enum Completion {
     LabFailed(String),
     /// The time budget was used up before these items, by ordinal, could start.
     BudgetUsed(Vec<u32>),
+    /// An execution failed in a run that ends then. These items, by ordinal, were left.
+    EndedAtFailure(Vec<u32>),
 }
 
 impl Completion {

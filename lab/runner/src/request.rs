@@ -38,6 +38,8 @@ pub struct Request {
     pub copies: u32,
     /// The subjects provide a command to run.
     pub command_given: bool,
+    /// Ends a run with its first failed execution. A comparison has its own rules.
+    pub ends_at_failure: bool,
     /// A real tree to build.
     pub tree: Option<GivenTree>,
     /// Memory of the machine in bytes, if known.

@@ -8,6 +8,8 @@ use crate::planned::Observer;
 use crate::planned::PlannedRun;
 use crate::{attempt, lens};
 use faultline_record::journal::{Journal, JournalError};
+use faultline_record::outcome::Outcome;
+use faultline_record::plan::PlanItem;
 use faultline_targets::StopFlag;
 use std::num::NonZeroUsize;
 
@@ -23,13 +25,14 @@ pub fn run(
     if run.items.first().is_some_and(counts) {
         return lens::run(run, clock, journal, observer, stop);
     }
+    let ends_at_failure = run.settings.timed().is_some_and(|timed| timed.ends_at_failure);
     let mut pace = Pace::new(run.items, run.targets, NonZeroUsize::MIN, run.budget, clock);
     for (index, item) in run.items.iter().enumerate() {
         if stop.is_set() {
             return Ok(Completion::Stopped);
         }
         if run.budget.is_some_and(|budget| pace.elapsed() >= budget) {
-            return Ok(Completion::BudgetUsed(run.items[index..].iter().map(|item| item.ordinal).collect()));
+            return Ok(Completion::BudgetUsed(ordinals(&run.items[index..])));
         }
         let began = pace.begins();
         observer.item_begins(item, &pace.progress());
@@ -47,8 +50,16 @@ pub fn run(
         }
         pace.ended(item, began);
         observer.item_ends(item, &attempted.outcome, attempted.value, &pace.progress());
+        let left = &run.items[index + 1..];
+        if attempted.outcome != Outcome::Done && ends_at_failure && !left.is_empty() {
+            return Ok(Completion::EndedAtFailure(ordinals(left)));
+        }
     }
     Ok(Completion::Finished)
+}
+
+fn ordinals(items: &[PlanItem]) -> Vec<u32> {
+    items.iter().map(|item| item.ordinal).collect()
 }
 
 #[cfg(test)]
@@ -62,8 +73,7 @@ mod tests {
     use crate::{Request, SystemClock};
     use faultline_record::journal::AttemptId;
     use faultline_record::lens::reading::Reading;
-    use faultline_record::outcome::{GuestFailure, Outcome};
-    use faultline_record::plan::PlanItem;
+    use faultline_record::outcome::GuestFailure;
     use faultline_record::protocol::Event;
     use faultline_record::subject::Subject;
     use faultline_record::time::UnixMillis;
@@ -127,9 +137,27 @@ mod tests {
         assert_eq!(notes.1, ["booted", "booted again"]);
     }
 
+    #[test]
+    fn a_run_ends_at_the_first_failure_if_it_was_asked_to() {
+        let status = Cell::new(0);
+        let machine = Scripted(|| {
+            status.set(status.get() + 1);
+            Ending::Exited { status: status.get(), stderr: String::new() }.into()
+        });
+        let (completion, notes) = repeats(&machine, Request { ends_at_failure: true, ..Request::default() });
+        assert_eq!((completion, notes.0.len()), (Completion::EndedAtFailure(vec![1, 2, 3, 4]), 1));
+        let (completion, notes) = repeats(&machine, Request::default());
+        assert_eq!((completion, notes.0.len()), (Completion::Finished, 5));
+    }
+
     /// Five executions of one workload.
     fn five_repeats(machine: &dyn Target) -> (Completion, Notes) {
-        let request = Request { workloads: vec!["zero_fill:base".to_owned()], repeats: Some(5), ..Request::default() };
+        repeats(machine, Request::default())
+    }
+
+    /// As above, with further requests.
+    fn repeats(machine: &dyn Target, request: Request) -> (Completion, Notes) {
+        let request = Request { workloads: vec!["zero_fill:base".to_owned()], repeats: Some(5), ..request };
         let plan = plan(&request, &workloads(), 1, 1).unwrap();
         let targets = SubjectTargets::alone(machine);
         let planned = PlannedRun {

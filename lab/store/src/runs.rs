@@ -104,8 +104,8 @@ impl Store {
         })
     }
 
-    /// Marks items as skipped because the time budget is used up. Fails if the database cannot be
-    /// written.
+    /// Marks items as skipped because the time budget is used up, or a failure ended the run. Fails
+    /// if the database cannot be written.
     pub fn skip_items(&mut self, run: RunId, ordinals: &[u32]) -> Result<(), StoreError> {
         self.write("save the run in", |transaction| {
             for ordinal in ordinals {

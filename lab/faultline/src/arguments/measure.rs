@@ -200,6 +200,10 @@ pub(crate) struct Run {
     #[command(flatten)]
     pub(crate) around: Around,
 
+    /// Go on after an execution of the command failed [default: end at the first failure]
+    #[arg(short, long, requires = "program", help_heading = "Commands", hide_short_help = true)]
+    pub(crate) ignore_failure: bool,
+
     #[command(flatten)]
     pub(crate) export: ExportJson,
 

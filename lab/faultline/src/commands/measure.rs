@@ -29,6 +29,7 @@ pub(crate) fn run(arguments: &Run, global: &Global) -> Result<ExitCode, Failure>
         command: command(arguments)?,
         request: Request {
             workloads: arguments.workloads_chosen.clone(),
+            ends_at_failure: !arguments.program.is_empty() && !arguments.ignore_failure,
             ..measuring::request(&arguments.measuring, conduct)?
         },
         tree: tree(arguments),
@@ -47,6 +48,9 @@ pub(crate) fn run(arguments: &Run, global: &Global) -> Result<ExitCode, Failure>
     let json = arguments.export.export_json.as_deref();
     json.map_or(Ok(()), output::check_file)?;
     let concluded = measuring::conduct(conduct, &places, |lab| faultline_experiment::run(&request, lab))?;
+    if request.request.ends_at_failure && concluded.as_ref().is_some_and(|concluded| !concluded.is_well()) {
+        failure::warn(&"hint: the run ended with its first failure; `--ignore-failure` goes on");
+    }
     if let Some((path, concluded)) = json.zip(concluded.as_ref()) {
         write_text(&exported(concluded.run(), &places)?, path)?;
     }
@@ -60,6 +64,9 @@ fn command(arguments: &Run) -> Result<Option<Subject>, Failure> {
         measuring::refuse_around(around, measuring)?;
         if arguments.export.export_json.is_some() {
             return Err(measuring::only_for_commands("--export-json"));
+        }
+        if arguments.ignore_failure {
+            return Err(measuring::only_for_commands("--ignore-failure"));
         }
         return Ok(None);
     }

@@ -79,12 +79,12 @@ pub(crate) fn warning(warning: &Warning) -> String {
             )
         }
         WarningKind::Incomplete { planned, failed, unsupported, skipped, open } => {
-            let parts = [
-                (failed, "failed"),
-                (unsupported, "unsupported here"),
-                (skipped, "skipped because the time was used up"),
-                (open, "not finished"),
-            ];
+            let why_skipped = match *failed > 0 {
+                true => "skipped because an execution failed or the time was used up",
+                false => "skipped because the time was used up",
+            };
+            let parts =
+                [(failed, "failed"), (unsupported, "unsupported here"), (skipped, why_skipped), (open, "not finished")];
             let parts = parts.iter().filter(|(count, _)| **count > 0).map(|(count, what)| format!("{count} {what}"));
             let advice = match *open > 0 {
                 true => "Resume the run to complete it.",
@@ -283,7 +283,7 @@ mod tests {
         };
         assert_eq!(
             told(1),
-            "Of 12 planned executions: 1 failed; 1 skipped because the time was used up; 1 not finished. Resume the run to complete it."
+            "Of 12 planned executions: 1 failed; 1 skipped because an execution failed or the time was used up; 1 not finished. Resume the run to complete it."
         );
         assert!(told(0).ends_with("the reasons are next to them."));
     }

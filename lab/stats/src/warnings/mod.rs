@@ -156,7 +156,7 @@ pub enum WarningKind {
         failed: u32,
         /// Items that this machine does not support.
         unsupported: u32,
-        /// Items skipped because the time budget was used up.
+        /// Items skipped because the time budget was used up, or a failure ended the run.
         skipped: u32,
         /// Items that have not ended.
         open: u32,
