@@ -215,14 +215,16 @@ fn coarse(program: &CiProgram, row: &CiRow) -> String {
 fn not_measured(program: &CiProgram, CiUnusable { is_head, reason }: &CiUnusable, result: &CiResult) -> String {
     let commit = if *is_head { &result.head } else { &result.base };
     let how = match (&reason.build, &reason.execution) {
-        (Some(build), _) => {
-            format!("does not build: {}: {}", build.how, build.output.lines().last().unwrap_or_default())
-        }
+        (Some(build), _) => match build.output.lines().last() {
+            Some(last) => format!("does not build: {}: {last}", build.how),
+            None => format!("does not build: {}", build.how),
+        },
         (None, Some(ending)) => format!("cannot be executed: {}", outcome(ending)),
         (None, None) if reason.why == Unusable::Hang => "does not end".to_owned(),
         (None, None) => "cannot be measured".to_owned(),
     };
-    format!("'{}' of {} {}.", name(program), named(commit), cut(&one_line(&how), FAILURE_LETTERS))
+    let how = cut(&one_line(&how), FAILURE_LETTERS);
+    format!("'{}' of {} {}.", name(program), named(commit), how.trim_end_matches('.'))
 }
 
 /// A row with its program.
@@ -387,6 +389,11 @@ mod tests {
         let begins = "Not measured for aaaaaaaaaaaa and bbbbbbbbbbbb: instructions, transfers of './prog 10'.";
         assert!(text.starts_with(begins), "{text}");
         assert!(text.contains("'./prog 10' of bbbbbbbbbbbb does not build: exit status 2: no <rule>."), "{text}");
+        let mut silent = broken();
+        let build = silent.programs[0].unusable.as_mut().unwrap().reason.build.as_mut().unwrap();
+        (build.how, build.output) = ("it leaves no ./prog".to_owned(), String::new());
+        let text = ci(&silent, Format::Table, &Style::PLAIN);
+        assert!(text.contains("does not build: it leaves no ./prog.\n"), "{text}");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Arguments about builds of commits.
 
 use super::NoSandbox;
-use super::values::positive_duration;
+use super::values::{path_of_build, positive_duration};
 use clap::Args;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -24,7 +24,7 @@ pub(crate) struct Building {
     pub(crate) work: Option<PathBuf>,
 
     /// File or directory of a build to keep; repeatable [default: the whole tree]
-    #[arg(long, value_name = "PATH")]
+    #[arg(long, value_name = "PATH", value_parser = path_of_build)]
     pub(crate) keep: Vec<String>,
 
     /// Build each commit in an empty directory, without objects of the previous one

@@ -4,7 +4,7 @@ use super::Conduct;
 use super::bisect::Guest;
 use super::building::Building;
 use super::history::Config;
-use super::values::{duration, margin, quantity, task_count};
+use super::values::{duration, guest_task_count, margin, quantity};
 use clap::Args;
 use faultline_record::quantity::Quantity;
 use std::path::PathBuf;
@@ -55,7 +55,7 @@ pub(crate) struct Ci {
 
     /// Number of tasks, each with a CPU of the guest [default: those of a subject's counts,
     /// otherwise 4]
-    #[arg(long, value_name = "N", value_parser = task_count)]
+    #[arg(long, value_name = "N", value_parser = guest_task_count)]
     pub(crate) tasks: Option<u32>,
 
     /// Time for executions of each program outside of guests; 0 for none

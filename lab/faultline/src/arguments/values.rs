@@ -6,7 +6,7 @@ use clap_complete::engine::{
 };
 use faultline_experiment::{LocalMachines, Places, published, stored};
 use faultline_record::bounds::{MOST_REPEATS, MOST_TASKS};
-use faultline_record::machine::Machine;
+use faultline_record::machine::{MOST_CPUS, Machine};
 use faultline_record::quantity::Quantity;
 use faultline_record::record::RunLine;
 use faultline_record::role::Role;
@@ -15,7 +15,7 @@ use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fmt::Display;
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
+use std::path::{Component, Path, PathBuf};
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -27,6 +27,9 @@ pub(crate) const MOST_OPERATIONS: u64 = i64::MAX as u64;
 
 /// Maximum number of copies of a tree that are built at once.
 const MOST_COPIES: u32 = 1024;
+
+/// Maximum number of tasks in a guest: one of its CPUs is for the system.
+const MOST_GUEST_TASKS: u32 = MOST_CPUS - 1;
 
 /// Longest accepted duration.
 const LONGEST: Duration = Duration::from_secs(366 * 24 * 3600);
@@ -65,6 +68,11 @@ pub(crate) fn task_count(text: &str) -> Result<u32, String> {
     from_to(1, MOST_TASKS)(text)
 }
 
+/// A number of tasks in a guest.
+pub(crate) fn guest_task_count(text: &str) -> Result<u32, String> {
+    from_to(1, MOST_GUEST_TASKS)(text)
+}
+
 pub(crate) fn repeats(text: &str) -> Result<u32, String> {
     from_to(1, MOST_REPEATS)(text)
 }
@@ -92,6 +100,15 @@ pub(crate) fn point(text: &str) -> Result<String, String> {
         "a commit is named by 7 to 64 hexadecimal digits, a release by letters, digits, '.', '_', '+', '~' and '-'"
             .to_owned()
     })
+}
+
+/// A path within a build.
+pub(crate) fn path_of_build(text: &str) -> Result<String, String> {
+    let is_below = |part: Component<'_>| matches!(part, Component::Normal(_) | Component::CurDir);
+    match !text.is_empty() && Path::new(text).components().all(is_below) {
+        true => Ok(text.to_owned()),
+        false => Err("it must be a path within the build, such as target".to_owned()),
+    }
 }
 
 /// A run's label. Digits alone are refused, because they are a run's number.
@@ -279,6 +296,21 @@ mod tests {
         assert_eq!(margin("0.5 %"), Ok(0.005));
         assert!(level("5%").is_err() && level("100%").is_err() && level("NaN").is_err());
         assert!(margin("0").is_err() && margin("100%").is_err() && margin("NaN").is_err() && margin("some").is_err());
+    }
+
+    #[test]
+    fn settings_of_a_search_for_steps_have_ranges() {
+        assert_eq!((false_alarms("0.1%"), false_alarms("20%")), (Ok(0.001), Ok(0.2)));
+        assert_eq!((least_change("0"), least_change("150%")), (Ok(0.0), Ok(1.5)));
+        for text in ["-5", "-5%", "nan", "inf"] {
+            assert!(false_alarms(text).is_err() && least_change(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_kept_path_is_within_the_build() {
+        assert!(["target", "./prog", "a/b", "."].into_iter().all(|path| path_of_build(path).is_ok()));
+        assert!(["", "/etc", "../x", "a/../../b"].into_iter().all(|path| path_of_build(path).is_err()));
     }
 
     #[test]
