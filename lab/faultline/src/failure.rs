@@ -4,6 +4,7 @@
 //! cannot answer; 130 stopped by the user.
 
 use crate::help;
+use clap::Command;
 use clap::error::ErrorKind;
 use faultline_experiment::{self as experiment, Because, Error};
 use faultline_report::escape::unsafe_replaced;
@@ -12,8 +13,8 @@ use std::fmt::Display;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-
 use terminal_size::terminal_size_of;
+
 /// Exit status when something failed.
 const FAILED: u8 = 1;
 /// Exit status when the request is invalid, or when a gate cannot answer.
@@ -116,17 +117,20 @@ pub(crate) fn usage(error: &clap::Error) -> ExitCode {
         return ExitCode::SUCCESS;
     }
     if error.kind() == ErrorKind::MissingSubcommand {
-        warn(&help::command().render_help().to_string().trim_end());
+        warn(&called().1.render_help().to_string().trim_end());
         return ExitCode::from(USAGE);
     }
     let text = error.render().to_string();
-    let hint = tip(&text).unwrap_or_else(|| format!("`faultline{} --help` shows what it takes", command_called()));
+    let hint = tip(&text).unwrap_or_else(|| format!("`faultline{} --help` shows what it takes", called().0));
     Failure::usage(problem(&text), hint).tell()
 }
 
-/// The command that was called, such as `" lens kernel"`; empty if it is unknown.
-fn command_called() -> String {
+/// The command that was called, such as `" lens kernel"`, with its definition; the name is empty if
+/// it is unknown.
+fn called() -> (String, Command) {
     let mut command = help::command();
+    // Names it by its whole path in the usage.
+    command.build();
     let mut called = String::new();
     let mut words = std::env::args_os().skip(1);
     while let Some(word) = words.next() {
@@ -143,7 +147,7 @@ fn command_called() -> String {
         called.push_str(&format!(" {word}"));
         command = next;
     }
-    called
+    (called, command)
 }
 
 /// The first paragraph without its prefix, as one line.

@@ -63,6 +63,15 @@ fn numbers_out_of_range_are_refused_with_the_range() {
 }
 
 #[test]
+fn a_command_without_its_subcommand_shows_its_own_help() {
+    let output = Lab::new().run(&["history"]);
+    let text = stderr(&output);
+    assert!(text.starts_with("Measure a program over the commits of its repository\n"), "{text}");
+    assert!(text.contains("Usage: faultline history [OPTIONS] <COMMAND>"), "{text}");
+    assert_eq!(output.status.code(), Some(2));
+}
+
+#[test]
 fn a_server_listens_on_a_host_name() {
     let lab = Lab::new();
     lab.good_fake("good");

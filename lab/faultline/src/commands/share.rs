@@ -71,7 +71,10 @@ pub(crate) fn export(arguments: &Export, global: &Global) -> Result<ExitCode, Fa
 fn put(written: &Written, output: Option<&Path>) -> Result<(), Failure> {
     match (written.files.as_slice(), output) {
         ([(_, text)], None) => output::print(text),
-        ([(_, text)], Some(path)) if !path.is_dir() => output::write_file(path, text),
+        ([(_, text)], Some(path)) if !path.is_dir() => {
+            output::check_file(path)?;
+            output::write_file(path, text)
+        }
         (_, None) => Err(Failure::usage("this format has several files", "`-o DIR` names a directory for them")),
         (files, Some(directory)) => {
             let taken = directory.read_dir().is_ok_and(|mut entries| entries.next().is_some());

@@ -79,5 +79,9 @@ fn is_ours(path: &Path) -> bool {
 }
 
 fn not_written(directory: &Path, error: &io::Error) -> Error {
-    Error::usage(format!("cannot write into {}: {error}", directory.display()), "name a writable directory")
+    let why = match error.kind() {
+        io::ErrorKind::AlreadyExists => "it is no directory".to_owned(),
+        _ => error.to_string(),
+    };
+    Error::usage(format!("cannot write into {}: {why}", directory.display()), "name a writable directory")
 }
