@@ -71,7 +71,7 @@ impl<'a> Way<'a> {
 impl<F: Format, M: TableMemory> PageTables<F, M> {
     const TOP: usize = F::LEVELS - 1;
 
-    /// Page tables without entries.
+    /// Page tables without entries. All page tables of a space have the same source of tables.
     pub fn new(memory: M) -> Result<Self, NoMemory> {
         const { assert!(F::LEVELS > 1 && F::LEVELS <= MOST_LEVELS && F::LARGEST < F::LEVELS && F::LARGEST > 0) };
         let root = memory.get()?;

@@ -20,7 +20,7 @@ use faultline_numbers::FrameNumber;
 pub enum MapError {
     /// No memory for a table.
     NoMemory,
-    /// A page of the range, or a table that a large page would replace, is there.
+    /// A page of the range is mapped.
     Busy,
 }
 
@@ -172,7 +172,7 @@ impl<F: Format, M: TableMemory> PageTables<F, M> {
     }
 
     /// Calls `act` with the first page, the level and the contents of each of the largest entries
-    /// that fit into a range.
+    /// that fit into a range, and replace no table.
     fn each_fitting(
         &self,
         range: PageRange,
@@ -182,7 +182,8 @@ impl<F: Format, M: TableMemory> PageTables<F, M> {
         let ((mut page, end), mut frame) = (bounds(range), leaf.frame.0);
         while page < end {
             let fits = |level: &usize| (page | frame).is_multiple_of(span(*level)) && span(*level) <= end - page;
-            let level = (0..=self.largest).rev().find(fits).unwrap_or(0);
+            let is_table = |level: usize| level > 0 && self.descend(page, level - 1).0 < level;
+            let level = (0..=self.largest).rev().filter(fits).find(|level| !is_table(*level)).unwrap_or(0);
             act(page, level, Leaf { frame: FrameNumber(frame), ..leaf })?;
             page += span(level);
             frame += span(level);

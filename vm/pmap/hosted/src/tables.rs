@@ -3,8 +3,8 @@
 use crate::walkers::{Access, Fault, Walked, aarch64, riscv, x86_64};
 use crate::{FrameNumber, NoMemory, PageRange, Pmap, Rights, Translation, VirtualPage};
 use faultline_pmap::{
-    Aarch64, Leaf, MAIR, MapError, PAT, PageTables, Record, RetiredTables, Riscv, Sv39, Sv48, Table, TableMemory,
-    TablePool, X86_64,
+    Aarch64, Leaf, MAIR, MapError, MemoryType, PAT, PageTables, Record, RetiredTables, Riscv, Sv39, Sv48, Table,
+    TableMemory, TablePool, X86_64,
 };
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -14,6 +14,9 @@ use std::sync::atomic::Ordering::Relaxed;
 const FIRST: u64 = 0x8_0000;
 
 type Tables = TablePool<Box<[Table]>, Box<[Record]>>;
+
+/// First frame of devices.
+pub const DEVICES: u64 = 1 << 30;
 
 /// A pool of tables, shared by the page tables that it serves.
 #[derive(Debug, Clone)]
@@ -37,7 +40,7 @@ impl Pool {
     }
 
     /// Physical memory: only tables are there.
-    fn word(&self, address: u64) -> &AtomicU64 {
+    pub fn word(&self, address: u64) -> &AtomicU64 {
         &self.0.table(FrameNumber::containing(address)).entries()[(address % 4096 / 8) as usize]
     }
 }
@@ -59,6 +62,10 @@ unsafe impl TableMemory for Pool {
 
     fn record(&self, table: FrameNumber) -> &Record {
         self.0.record(table)
+    }
+
+    fn memory_type(&self, frame: FrameNumber) -> MemoryType {
+        if frame.0 < DEVICES { MemoryType::WriteBack } else { MemoryType::Device }
     }
 }
 
