@@ -13,9 +13,11 @@ use faultline_record::lens::reading::Reading;
 use faultline_record::outcome::{Outcome, Uncounted};
 use faultline_record::record::RunState;
 use faultline_stats::lens::comparison::{Difference, LensComparison};
+use faultline_stats::lens::summary::LensPoint;
 use rustix::process::{Pid, Signal, kill_process};
 use std::collections::BTreeSet;
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
@@ -252,6 +254,40 @@ fn marks_bound_the_region_unless_the_whole_run_is_counted() {
     let other = program(&lab, &json, &["true"]);
     assert_status(&other, 0);
     assert!(instructions(&other) > 10_000.0);
+}
+
+/// A script starts the program and waits in between: its own work must not be counted.
+#[test]
+#[ignore = "boots guests: make test-guest"]
+fn a_process_is_counted_alone() {
+    let lab = Lab::new();
+    let counters = counters();
+    let script = lab.path("twice.sh");
+    fs::write(&script, "#!/bin/sh\n\"$1\" 2 500; (exec \"$1\" 2 500)\nsleep 0\n").unwrap();
+    let mut permissions = fs::metadata(&script).unwrap().permissions();
+    permissions.set_mode(0o755);
+    fs::set_permissions(&script, permissions).unwrap();
+    let run = |options: &[&str]| {
+        let options = [&["--tasks", "2", "--whole", "--format", "json", "--with", "/usr/bin/sleep"], options].concat();
+        program(&lab, &options, &[script.to_str().unwrap(), &counters])
+    };
+    let all = point(&run(&[]));
+    let one = point(&run(&["--process", "counters"]));
+    let names = |point: &LensPoint| {
+        let rows = point.processes.iter().map(|of| (of.name.clone(), of.processes, of.is_counted));
+        rows.collect::<BTreeSet<_>>()
+    };
+    let rows = |is_counted| BTreeSet::from([("counters".to_owned(), 2, true), ("sleep".to_owned(), 1, is_counted)]);
+    assert!(names(&all).is_superset(&rows(true)), "{:?}", all.processes);
+    assert!(names(&one).is_superset(&rows(false)), "{:?}", one.processes);
+    let sum = |point: &LensPoint| point.processes.iter().map(|of| of.instructions).sum::<f64>();
+    let instructions = |point: &LensPoint| point.instructions.unwrap().median;
+    assert_eq!(instructions(&all), sum(&all), "each instruction belongs to a program");
+    let own = one.processes.iter().find(|of| of.is_counted).unwrap();
+    assert_eq!((instructions(&one), transfers(&one)), (own.instructions, own.transfers));
+    assert_eq!(sum(&all), sum(&one), "the machine does the same");
+    let refused = run(&["--process", "nowhere"]);
+    assert_refused(&refused, 2, "no process can be named nowhere: the guest has no file of that name");
 }
 
 #[test]

@@ -49,6 +49,7 @@ pub fn name_reading(report: CountedReport, names: &dyn Names, operations: NonZer
         untyped: None,
         totals: raw.operation.totals,
         cpus: raw.cpus,
+        processes: raw.processes,
         lines_moved,
         lines,
         sites_moving: sites.len() as u64,

@@ -159,6 +159,12 @@ impl ProgramFiles {
         self.tree.source(Path::new(place))
     }
 
+    /// True if a file or link of the guest has that name, without directories.
+    pub fn has_name(&self, name: &str) -> bool {
+        let is_file = |node: &Node| matches!(node, Node::File { .. } | Node::Link(_));
+        self.tree.nodes().any(|(path, node)| is_file(node) && path.file_name().is_some_and(|of| of == name))
+    }
+
     /// SHA-256 of all paths and contents, in hexadecimal. Fails if a file cannot be read.
     pub fn sha256(&self) -> Result<String, TargetError> {
         let mut digest = Sha256::new();

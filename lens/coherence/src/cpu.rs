@@ -89,6 +89,7 @@ impl Found<'_, '_> {
 struct Core<'m> {
     machine: &'m Machine,
     id: CpuId,
+    program: u16,
     tally: Tally,
     questions: Questions,
     operation: Sums,
@@ -141,6 +142,7 @@ impl Machine {
             core: Core {
                 machine: self,
                 id,
+                program: 0,
                 tally: Tally::default(),
                 questions: Questions::default(),
                 operation: Sums::default(),
@@ -223,6 +225,12 @@ impl<'m> Cpu<'m> {
     /// The number of the CPU.
     pub fn id(&self) -> CpuId {
         self.core.id
+    }
+
+    /// Counts the transfers of further accesses for the program with that number, of the caller's
+    /// choice; 0 before the first call.
+    pub fn run(&mut self, program: u16) {
+        self.core.program = program;
     }
 
     /// Returns the cost, and the effect on other CPUs.
@@ -442,6 +450,7 @@ impl<'m> Core<'m> {
             distance,
             offset: part.offset(),
             size: part.size(),
+            program: self.program,
         };
         let is_true = part.bytes & foreign != 0;
         self.tally.add(key, is_true, foreign);

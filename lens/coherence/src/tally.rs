@@ -35,6 +35,8 @@ pub struct Key {
     pub offset: u8,
     /// Number of bytes touched.
     pub size: u8,
+    /// The program that the CPU ran: see [`Cpu::run`](crate::Cpu::run).
+    pub program: u16,
 }
 
 /// Hashes the small fields as one word: hashing each separately would cost a round each.
@@ -42,7 +44,7 @@ impl Hash for Key {
     fn hash<H: Hasher>(&self, state: &mut H) {
         let small =
             [self.cause as u8, self.atomic.into(), self.context as u8, self.distance as u8, self.offset, self.size];
-        let small = small.into_iter().fold(0, |word, field| word << 8 | u64::from(field));
+        let small = small.into_iter().fold(self.program.into(), |word, field| word << 8 | u64::from(field));
         [self.line, self.site, small].into_iter().for_each(|word| state.write_u64(word));
     }
 }
@@ -81,7 +83,8 @@ impl Count {
         self.true_sharing + self.false_sharing
     }
 
-    pub(crate) fn add(&mut self, other: &Count) {
+    /// Adds other transfers.
+    pub fn add(&mut self, other: &Count) {
         self.true_sharing += other.true_sharing;
         self.false_sharing += other.false_sharing;
         self.others.iter_mut().zip(other.others).for_each(|(sum, more)| *sum = sum.saturating_add(more));

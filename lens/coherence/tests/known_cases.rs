@@ -506,3 +506,17 @@ fn a_word_that_is_read_beside_one_that_is_written_is_false_sharing() {
     });
     assert_eq!(the_other_way_round, 0.0);
 }
+
+#[test]
+fn transfers_belong_to_the_program_that_the_cpu_runs() {
+    let machine = Machine::new(Topology::new(2, 1, 2).unwrap());
+    let (mut one, mut other) = (machine.cpu(0), machine.cpu(1));
+    other.access(&access(0x1000, Kind::Write));
+    for program in [7, 7, 300] {
+        one.run(program);
+        one.access(&access(0x1000, Kind::Write));
+        other.access(&access(0x1000, Kind::Write));
+    }
+    let of = |cpu: &Cpu<'_>, program| cpu.tally().only(|key| key.program == program).total();
+    assert_eq!([of(&one, 0), of(&one, 7), of(&one, 300), of(&other, 0)], [0, 2, 1, 3]);
+}

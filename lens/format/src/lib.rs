@@ -11,8 +11,8 @@ mod report;
 
 pub use machine::{Caches, CachesError, CostTimes, DelayTimes, ModelledMachine};
 pub use report::{
-    ByCause, ByDistance, CpuInterrupts, CpuTotals, FORMAT, LensMode, RawAccess, RawCounts, RawLine, RawReport,
-    RawReportError, RawSample, RawSamples, Registers, Scope, Space, Spent, Stack, Totals, VERSION,
+    ByCause, ByDistance, CpuInterrupts, CpuTotals, FORMAT, LensMode, RawAccess, RawCounts, RawLine, RawProcesses,
+    RawReport, RawReportError, RawSample, RawSamples, Registers, Scope, Space, Spent, Stack, Totals, VERSION,
 };
 
 /// Bytes of a cache line of the modelled machine.

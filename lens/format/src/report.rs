@@ -340,6 +340,33 @@ pub struct RawSamples {
     pub kept: Vec<RawSample>,
 }
 
+/// Counts of all processes that ran one program, without interrupts.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct RawProcesses {
+    /// Name of the program's file, without directories; empty if it is not known.
+    pub name: String,
+    /// Number of processes that ran it.
+    pub processes: u64,
+    /// The other figures of the report include these processes.
+    pub is_counted: bool,
+    /// Instructions.
+    pub instructions: u64,
+    /// Accesses to memory.
+    pub accesses: u64,
+    /// Transfers with true sharing.
+    pub true_sharing: u64,
+    /// Transfers with false sharing.
+    pub false_sharing: u64,
+}
+
+impl RawProcesses {
+    /// All transfers.
+    pub fn transfers(&self) -> u64 {
+        self.true_sharing.saturating_add(self.false_sharing)
+    }
+}
+
 /// A whole report.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -371,6 +398,9 @@ pub struct RawReport {
     pub spent: Spent,
     /// Counts by CPU.
     pub cpus: Vec<CpuTotals>,
+    /// Counts by the program that processes ran, most transfers first; empty for kernels.
+    #[serde(default)]
+    pub processes: Vec<RawProcesses>,
     /// Counts of operations; of all code if `interrupt` is `None`.
     pub operation: RawCounts,
     /// Counts of interrupts; `None` if they were not recognised.
@@ -464,6 +494,7 @@ impl RawReport {
             overlapping_time: 900,
             spent: Spent::default(),
             cpus: Vec::new(),
+            processes: Vec::new(),
             operation: RawCounts::default(),
             interrupt: None,
             samples: None,
@@ -481,6 +512,10 @@ impl RawReport {
         }
         at_most("overlapping time", self.overlapping_time, self.busy_time)?;
         self.operation.check(self.machine.cpus)?;
+        let counted = self.processes.iter().filter(|of| of.is_counted);
+        if !self.processes.is_empty() && sum(counted.map(RawProcesses::transfers)) != self.operation.totals.transfers {
+            return Err("counts by process that differ from all".to_owned());
+        }
         if let Some(samples) = &self.samples {
             samples.check(self.operation.totals.transfers, self.machine.cpus)?;
         }

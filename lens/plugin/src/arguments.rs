@@ -3,6 +3,7 @@
 
 use crate::address::Addresses;
 use crate::ownership::MOST_CPUS;
+use crate::processes::{Processes, ProgramId};
 use crate::region::{CodeRange, RegionEnd, Selection};
 use crate::turns::{Grain, Quanta};
 use faultline_coherence::{CostTable, Costs, Delays, Machine, Topology, TopologyError};
@@ -24,6 +25,8 @@ pub(crate) struct Arguments {
     pub(crate) whole: bool,
     /// The code that is counted.
     pub(crate) selection: Selection,
+    /// Name of the program whose processes are counted; all are if `None`.
+    pub(crate) process: Option<String>,
     /// The rule that identifies places in memory.
     pub(crate) addresses: Addresses,
     /// End the machine with its first region.
@@ -53,8 +56,8 @@ pub(crate) enum ArgumentError {
     Switch(&'static str, String),
     #[error("agent={0}: expected FROM-TO, two hexadecimal addresses of code")]
     Agent(String),
-    #[error("kernel_too: requires agent")]
-    KernelToo,
+    #[error("{0}: requires agent")]
+    NoAgent(&'static str),
     #[error("addresses={0}: expected linux or physical")]
     Addresses(String),
     #[error("{0}: missing; pass {0}={1}")]
@@ -94,6 +97,7 @@ const OTHER_KEYS: &[&str] = &[
     "whole",
     "agent",
     "kernel_too",
+    "process",
     "addresses",
     "once",
     "say_end",
@@ -142,6 +146,9 @@ impl Arguments {
         let sockets = count("sockets")?.unwrap_or(1);
         let cpus_per_cache = count("cpus_per_cache")?.unwrap_or_else(|| cpus / sockets.max(1));
         let selection = selection(given("agent"), switch("kernel_too", given("kernel_too"))?)?;
+        if given("process").is_some() && !selection.is_program() {
+            return Err(ArgumentError::NoAgent("process"));
+        }
         let (times, delays) = (times(count)?, delays(count)?);
         if delays.is_some() && cpus > MOST_CPUS.into() {
             return Err(ArgumentError::Cpus(cpus));
@@ -166,6 +173,7 @@ impl Arguments {
             },
             output: output.ok_or(ArgumentError::Missing("output", "FILE"))?.into(),
             whole: switch("whole", given("whole"))?,
+            process: given("process").map(str::to_owned),
             selection,
             addresses: addresses(given("addresses"))?,
             once: switch("once", given("once"))?,
@@ -181,6 +189,11 @@ impl Arguments {
     /// The distances that a CPU may run ahead of the slowest busy one.
     pub(crate) fn quanta(&self) -> Quanta {
         Quanta { contended: self.machine.quantum, private: self.machine.private_quantum }
+    }
+
+    /// True if the processes that run a program are counted.
+    pub(crate) fn chooses(&self, processes: &Processes, program: ProgramId) -> bool {
+        self.process.as_deref().is_none_or(|name| processes.is_named(program, name))
     }
 
     /// Checks that a machine whose CPUs take turns can observe the quanta.
@@ -293,7 +306,7 @@ fn addresses(value: Option<&str>) -> Result<Addresses, ArgumentError> {
 /// Counts a program if the code of its agent is known, otherwise the machine.
 fn selection(agent: Option<&str>, kernel_too: bool) -> Result<Selection, ArgumentError> {
     let Some(text) = agent else {
-        return if kernel_too { Err(ArgumentError::KernelToo) } else { Ok(Selection::Everything) };
+        return if kernel_too { Err(ArgumentError::NoAgent("kernel_too")) } else { Ok(Selection::Everything) };
     };
     let agent: CodeRange = text.parse().map_err(|()| ArgumentError::Agent(text.into()))?;
     Ok(Selection::Program { agent, kernel_too })

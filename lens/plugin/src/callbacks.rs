@@ -11,6 +11,7 @@ use crate::lens::{LENS, Lens, fail, say};
 use crate::nest::Nest;
 use crate::qemu::{Block, Instruction, MemoryInfo};
 use crate::report;
+use crate::switches;
 use std::ffi::{c_uint, c_void};
 
 /// Registers the current callbacks: at installation, and after the reset at the first begin mark,
@@ -57,7 +58,7 @@ extern "C" fn on_reset(_: usize, _: usize) {
     }
 }
 
-/// Instruments code before the first region: begin marks and pauses only.
+/// Instruments code before the first region: begin marks, pauses, and changes of the process.
 extern "C" fn watch_for_mark(first: usize, second: usize) {
     let Some(lens) = LENS.get() else { return };
     let block = lens.qemu.subject(first, second) as *mut Block;
@@ -66,7 +67,11 @@ extern "C" fn watch_for_mark(first: usize, second: usize) {
     unsafe {
         for instruction in lens.qemu.instructions(block) {
             let bytes = lens.qemu.bytes(instruction, &mut buffer);
-            if instruction::mark(bytes) == Some(Mark::Begin) && lens.obeys_mark(lens.qemu.address(instruction)) {
+            let address = lens.qemu.address(instruction);
+            if lens.knows_processes() {
+                switches::watch(lens, instruction, address, bytes);
+            }
+            if instruction::mark(bytes) == Some(Mark::Begin) && lens.obeys_mark(address) {
                 lens.qemu.on_instruction(instruction, on_first_begin, 0);
             }
             if instruction::pauses(bytes) {
@@ -114,6 +119,9 @@ extern "C" fn instrument(first: usize, second: usize) {
             let is_atomic = instruction::is_atomic(bytes);
             let site = Site { address, is_atomic }.pack();
             lens.qemu.on_access_with_registers(instruction, on_access_in_turn, site);
+            if lens.knows_processes() {
+                switches::watch(lens, instruction, address, bytes);
+            }
             if lens.knows_interrupts() {
                 watch_context(lens, instruction, bytes, shows == Shows::Handler);
             }
@@ -167,7 +175,7 @@ extern "C" fn on_end(_cpu: c_uint, _data: *mut c_void) {
 
 /// The running CPU. The number that QEMU passes to its callbacks may be another CPU's.
 #[inline]
-fn running_cpu(lens: &Lens) -> c_uint {
+pub(crate) fn running_cpu(lens: &Lens) -> c_uint {
     // SAFETY: this is called in callbacks of a CPU.
     unsafe { lens.scheduler.running_cpu() }.unwrap_or_else(|error| fail(error))
 }
@@ -238,8 +246,9 @@ extern "C" fn on_exit(_: usize, _: usize) {
     let Some(lens) = LENS.get() else { return };
     lens.end();
     // SAFETY: this is the exit callback.
-    let (counters, samples, turns, machine) =
-        unsafe { (lens.counters(), lens.samples.lend(), lens.turns.lend(), *lens.machine.lend()) };
+    let (counters, samples, turns, machine, processes) = unsafe {
+        (lens.counters(), lens.samples.lend(), lens.turns.lend(), *lens.machine.lend(), lens.processes.lend())
+    };
     let report = report::report(&report::Facts {
         arguments: &lens.arguments,
         machine,
@@ -250,6 +259,7 @@ extern "C" fn on_exit(_: usize, _: usize) {
         clocks: (0..counters.len()).map(|cpu| turns.clock(cpu)).collect(),
         counters,
         samples,
+        processes,
         knows_interrupts: lens.knows_interrupts(),
     });
     let path = &lens.arguments.output;

@@ -4,6 +4,7 @@
 
 use crate::instruction::Site;
 use crate::nest::Nest;
+use crate::processes::ProgramId;
 use faultline_coherence::{Access, Cpu, Kind, LINE_BYTES, Work};
 use std::collections::BTreeMap;
 
@@ -15,12 +16,16 @@ pub(crate) struct Counter {
     /// The addresses at which a machine's program reached lines that moved.
     pub(crate) reached: Reached,
     /// Instructions started, of counted code, in the part of the counts to which the present
-    /// context belongs.
+    /// context belongs, of the present program.
     pub(crate) instructions: u64,
     /// Accesses to memory, likewise; an atomic read-modify-write counts as one.
     pub(crate) accesses: u64,
-    /// Instructions and accesses of the other part.
-    apart: (u64, u64),
+    /// Instructions and accesses of the other part, and of other programs.
+    apart: BTreeMap<(Work, ProgramId), (u64, u64)>,
+    /// The program that the CPU runs.
+    program: ProgramId,
+    /// Its processes are counted.
+    is_chosen: bool,
     /// Capacity misses of counted code, in operations and in interrupts.
     capacity_misses: (u64, u64),
     /// Interrupts that the CPU is in. Change it only with [`Counter::change_context`].
@@ -39,7 +44,9 @@ impl Counter {
             reached: Reached::default(),
             instructions: 0,
             accesses: 0,
-            apart: (0, 0),
+            apart: BTreeMap::new(),
+            program: 0,
+            is_chosen: true,
             capacity_misses: (0, 0),
             nest: Nest::default(),
             was_user: false,
@@ -55,11 +62,35 @@ impl Counter {
 
     /// Changes the interrupts that the CPU is in. Later counts go to the part of the new context.
     pub(crate) fn change_context(&mut self, change: impl FnOnce(&mut Nest)) {
-        let before = self.nest.is_in_interrupt();
+        let before = self.part();
         change(&mut self.nest);
-        if before != self.nest.is_in_interrupt() {
-            let here = (self.instructions, self.accesses);
-            (self.instructions, self.accesses) = std::mem::replace(&mut self.apart, here);
+        self.leave(before);
+    }
+
+    /// Changes the program that the CPU runs. `is_chosen`: its processes are counted.
+    pub(crate) fn run(&mut self, program: ProgramId, is_chosen: bool) {
+        let before = self.part();
+        (self.program, self.is_chosen) = (program, is_chosen);
+        self.cpu.run(program);
+        self.leave(before);
+    }
+
+    /// True if the processes of the present program are counted.
+    #[inline]
+    pub(crate) fn is_chosen(&self) -> bool {
+        self.is_chosen
+    }
+
+    /// The part to which later counts belong.
+    fn part(&self) -> (Work, ProgramId) {
+        (if self.is_in_interrupt() { Work::Interrupt } else { Work::Operation }, self.program)
+    }
+
+    /// Puts the counts of the part `before` aside, unless it is still the present one.
+    fn leave(&mut self, before: (Work, ProgramId)) {
+        if before != self.part() {
+            self.apart.insert(before, (self.instructions, self.accesses));
+            (self.instructions, self.accesses) = self.apart.remove(&self.part()).unwrap_or_default();
         }
     }
 
@@ -70,12 +101,12 @@ impl Counter {
         std::mem::replace(&mut self.was_user, is_user) && !is_user
     }
 
-    /// Instructions and accesses of a part.
-    pub(crate) fn done(&self, work: Work) -> (u64, u64) {
-        match self.is_in_interrupt() == (work == Work::Interrupt) {
-            true => (self.instructions, self.accesses),
-            false => self.apart,
-        }
+    /// Instructions and accesses of a part, of the programs that are `counted`.
+    pub(crate) fn done(&self, work: Work, counted: impl Fn(ProgramId) -> bool) -> (u64, u64) {
+        let now = (self.part(), (self.instructions, self.accesses));
+        let all = self.apart.iter().map(|(&part, &counts)| (part, counts)).chain([now]);
+        let wanted = all.filter(|&((of, program), _)| of == work && counted(program));
+        wanted.fold((0, 0), |sum, (_, counts)| (sum.0 + counts.0, sum.1 + counts.1))
     }
 
     /// Capacity misses of a part, in counted code.
@@ -216,6 +247,28 @@ mod tests {
         assert_eq!(counter.cpu.capacity_misses(Work::Operation), 2, "the caches are modelled for all code");
     }
 
+    /// Instructions and accesses of all programs.
+    fn done(counter: &Counter, work: Work) -> (u64, u64) {
+        counter.done(work, |_| true)
+    }
+
+    #[test]
+    fn programs_are_counted_apart() {
+        let machine: &'static Machine = Box::leak(Box::new(Machine::new(Topology::new(1, 1, 1).unwrap())));
+        let mut counter = Counter::new(machine.cpu(0));
+        for (program, instructions) in [(1, 10), (2, 5), (1, 1)] {
+            counter.run(program, program == 1);
+            counter.instructions += instructions;
+            event(&mut counter, false, false);
+        }
+        assert!(counter.is_chosen());
+        let of = |program| counter.done(Work::Operation, |of| of == program);
+        assert_eq!([of(0), of(1), of(2)], [(0, 0), (11, 2), (5, 1)]);
+        counter.change_context(Nest::enter);
+        counter.instructions += 3;
+        assert_eq!((done(&counter, Work::Operation), done(&counter, Work::Interrupt)), ((16, 3), (3, 0)));
+    }
+
     #[test]
     fn what_is_done_in_interrupts_is_counted_apart() {
         let machine: &'static Machine = Box::leak(Box::new(Machine::new(Topology::new(1, 1, 1).unwrap())));
@@ -226,11 +279,11 @@ mod tests {
         counter.instructions += 3;
         counter.change_context(Nest::enter);
         counter.instructions += 4;
-        assert_eq!((counter.done(Work::Operation), counter.done(Work::Interrupt)), ((10, 1), (7, 0)));
+        assert_eq!((done(&counter, Work::Operation), done(&counter, Work::Interrupt)), ((10, 1), (7, 0)));
         counter.change_context(Nest::leave_kernel);
         counter.instructions += 1;
         event(&mut counter, false, false);
-        assert_eq!((counter.done(Work::Operation), counter.done(Work::Interrupt)), ((11, 2), (7, 0)));
+        assert_eq!((done(&counter, Work::Operation), done(&counter, Work::Interrupt)), ((11, 2), (7, 0)));
     }
 
     #[test]

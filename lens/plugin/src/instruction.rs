@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Instructions: decoding of the x86 instructions that the lens must recognise, and the words that
 //! QEMU passes back with their callbacks. Source: Intel 64 and IA-32 Architectures Software
-//! Developer's Manual, volume 2, chapter 2 (prefixes) and the entries HLT, INT, IRET, LOCK, MWAIT,
-//! PAUSE and XCHG.
+//! Developer's Manual, volume 2, chapter 2 (prefixes) and the entries HLT, INT, IRET, LOCK, MOV,
+//! MWAIT, PAUSE, SYSCALL, SYSRET and XCHG.
 
 /// The beginning or the end of the region of interest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,6 +34,28 @@ pub(crate) fn pauses(bytes: &[u8]) -> bool {
 /// True for a return from an interrupt or exception in 64-bit mode: `iretq`.
 pub(crate) fn returns(bytes: &[u8]) -> bool {
     matches!(bytes, [0x48..=0x4f, 0xcf])
+}
+
+/// True for a return from a system call: `sysret`.
+pub(crate) fn returns_from_call(bytes: &[u8]) -> bool {
+    matches!(bytes, [0x0f, 0x07] | [0x48..=0x4f, 0x0f, 0x07])
+}
+
+/// True for a system call in 64-bit mode: `syscall`.
+pub(crate) fn calls(bytes: &[u8]) -> bool {
+    matches!(bytes, [0x0f, 0x05])
+}
+
+/// The number of the register that an instruction loads into the page-table register, as
+/// instructions number registers: `mov %rax,%cr3`; `None` for others.
+pub(crate) fn loads_page_table(bytes: &[u8]) -> Option<u8> {
+    let (prefix, modrm) = match *bytes {
+        [0x0f, 0x22, modrm] => (0, modrm),
+        [prefix @ 0x40..=0x4f, 0x0f, 0x22, modrm] => (prefix, modrm),
+        _ => return None,
+    };
+    let is_cr3 = prefix & 4 == 0 && modrm >> 3 & 7 == 3;
+    is_cr3.then_some((prefix & 1) << 3 | modrm & 7)
 }
 
 /// True for a software interrupt: `int`.
@@ -163,6 +185,17 @@ mod tests {
     fn software_interrupts_and_returns_are_recognised() {
         assert!(returns(&[0x48, 0xcf]) && !returns(&[0xcf]) && !returns(&[0xc3]) && !returns(&[0x48, 0xcb]));
         assert!(raises(&[0xcd, 0x80]) && !raises(&[0xcc]) && !raises(&[0x0f, 0x05]));
+    }
+
+    #[test]
+    fn changes_of_the_process_are_recognised() {
+        assert_eq!(loads_page_table(&[0x0f, 0x22, 0xd8]), Some(0)); // mov %rax,%cr3
+        assert_eq!(loads_page_table(&[0x41, 0x0f, 0x22, 0xdc]), Some(12)); // mov %r12,%cr3
+        assert_eq!(loads_page_table(&[0x0f, 0x22, 0xe0]), None); // mov %rax,%cr4
+        assert_eq!(loads_page_table(&[0x44, 0x0f, 0x22, 0xd8]), None); // mov %rax,%cr11
+        assert_eq!(loads_page_table(&[0x0f, 0x20, 0xd8]), None); // mov %cr3,%rax
+        assert!(calls(&[0x0f, 0x05]) && !calls(&[0x0f, 0x34]));
+        assert!(returns_from_call(&[0x48, 0x0f, 0x07]) && returns_from_call(&[0x0f, 0x07]) && !returns_from_call(&[]));
     }
 
     #[test]

@@ -8,6 +8,7 @@ use crate::icount::Icount;
 use crate::inspector;
 use crate::instruction::{BlockStart, Shows, Site};
 use crate::nest::Nest;
+use crate::processes::{Processes, ProgramId};
 use crate::qemu::{EventWords, PluginId, Qemu};
 use crate::region;
 use crate::registers::Registers;
@@ -43,7 +44,9 @@ pub(crate) struct Lens {
     /// Addresses at which interrupts enter the kernel. Set before anything is instrumented;
     /// contains `None` if QEMU does not provide them, or if the kernel is not counted.
     pub(crate) handlers: OnceLock<Option<HashSet<u64>>>,
-    registers: Registers,
+    pub(crate) registers: Registers,
+    /// The programs that CPUs run. Known only if a program is counted.
+    pub(crate) processes: OneThread<Processes>,
     /// A sample of the transfers, each with the stack of its CPU.
     pub(crate) samples: OneThread<Samples>,
     event_words: EventWords,
@@ -85,6 +88,7 @@ impl Lens {
             scheduler,
             machine_parts,
             registers,
+            processes: OneThread::new(Processes::new(cpus.into())),
             handlers: OnceLock::new(),
             space: AddressSpace::new(arguments.addresses),
             counters: (0..cpus).map(|cpu| OneThread::new(Counter::new(machine.cpu(cpu)))).collect(),
@@ -118,6 +122,19 @@ impl Lens {
     /// True if interrupts are recognised. They are not if the kernel is not counted.
     pub(crate) fn knows_interrupts(&self) -> bool {
         self.arguments.selection.counts(KERNEL) && self.handlers.get().is_some_and(Option::is_some)
+    }
+
+    /// True if the programs that CPUs run are recognised.
+    pub(crate) fn knows_processes(&self) -> bool {
+        self.arguments.selection.is_program()
+    }
+
+    /// Notes that a CPU runs a program from now on.
+    pub(crate) fn run(&self, cpu: u32, program: ProgramId) {
+        let Some(counter) = self.counters.get(cpu as usize) else { return };
+        // SAFETY: this is called in a CPU's callback, and the loans end at once.
+        let (counter, processes) = unsafe { (counter.lend(), self.processes.lend()) };
+        counter.run(program, self.arguments.chooses(processes, program));
     }
 
     /// The evidence that a block at an address gives of the interrupts that its CPU is in.
@@ -298,6 +315,7 @@ impl Lens {
         let Some(kind) = counter.kind(site, name, is_store) else { return };
         let is_counted = self.arguments.selection.counts(site.address);
         counter.accesses += u64::from(is_counted);
+        let is_counted = is_counted && counter.is_chosen();
         if kind == Kind::Atomic {
             turns.pay_atomic(place.address / LINE_BYTES);
         }

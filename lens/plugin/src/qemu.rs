@@ -260,6 +260,20 @@ impl Qemu {
         unsafe { (self.register_instruction)(instruction, callback, NO_REGISTERS, data as *mut c_void) }
     }
 
+    /// As [`Qemu::on_instruction`], for a callback that may read the CPU's registers.
+    ///
+    /// # Safety
+    /// As for [`Qemu::on_instruction`].
+    pub(crate) unsafe fn on_instruction_with_registers(
+        &self,
+        instruction: *mut Instruction,
+        callback: ExecutionCallback,
+        data: usize,
+    ) {
+        // SAFETY: as for `on_block`.
+        unsafe { (self.register_instruction)(instruction, callback, READS_REGISTERS, data as *mut c_void) }
+    }
+
     /// # Safety
     /// As for [`Qemu::on_instruction`].
     pub(crate) unsafe fn on_access(&self, instruction: *mut Instruction, callback: MemoryCallback, data: usize) {

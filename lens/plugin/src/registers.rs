@@ -94,29 +94,70 @@ impl Registers {
     /// # Safety
     /// Call in the callback of an access that was registered to read registers.
     pub(crate) unsafe fn state(&self) -> Result<([u64; REGISTERS], Vec<u64>), NoRegister> {
-        let found = match self.found.get() {
-            Some(found) => found,
-            None => {
-                // SAFETY: as the caller promises.
-                let found = unsafe { self.look() }?;
-                self.found.get_or_init(|| found)
-            }
-        };
-        let mut registers = [0; REGISTERS];
-        for (value, (&handle, name)) in registers.iter_mut().zip(found.handles.iter().zip(NAMES)) {
-            // SAFETY: 1. the handle is QEMU's; 2. the bytes live for ever and are GLib's; 3. the
-            // callback may read registers.
-            let bytes = unsafe {
-                (self.set_length)(found.bytes, 0);
-                (self.read_register)(handle, found.bytes);
-                contents(found.bytes)
-            };
-            let bytes = bytes.try_into().map_err(|_| no_register(name))?;
-            *value = u64::from_le_bytes(bytes);
-        }
+        // SAFETY: as the caller promises.
+        let (found, registers) = unsafe { (self.found()?, self.values()?) };
         // SAFETY: as the caller promises.
         let stack = unsafe { self.stack(found, registers[STACK_POINTER]) };
         Ok((registers, stack))
+    }
+
+    /// The registers of the running CPU before the present instruction.
+    ///
+    /// # Safety
+    /// Call in a callback that was registered to read registers.
+    pub(crate) unsafe fn values(&self) -> Result<[u64; REGISTERS], NoRegister> {
+        let mut registers = [0; REGISTERS];
+        for (number, value) in registers.iter_mut().enumerate() {
+            // SAFETY: as the caller promises.
+            *value = unsafe { self.value(number) }?;
+        }
+        Ok(registers)
+    }
+
+    /// One of the registers, by its DWARF number.
+    ///
+    /// # Safety
+    /// As for [`Registers::values`].
+    pub(crate) unsafe fn value(&self, number: usize) -> Result<u64, NoRegister> {
+        // SAFETY: as the caller promises.
+        let found = unsafe { self.found() }?;
+        // SAFETY: 1. the handle is QEMU's; 2. the bytes live for ever and are GLib's; 3. the
+        // callback may read registers.
+        let bytes = unsafe {
+            (self.set_length)(found.bytes, 0);
+            (self.read_register)(found.handles[number], found.bytes);
+            contents(found.bytes)
+        };
+        bytes.try_into().map(u64::from_le_bytes).map_err(|_| no_register(NAMES[number]))
+    }
+
+    /// Bytes of the running CPU's memory; empty if they are not mapped.
+    ///
+    /// # Safety
+    /// As for [`Registers::values`].
+    pub(crate) unsafe fn memory(&self, address: u64, bytes: usize) -> Vec<u8> {
+        // SAFETY: as the caller promises.
+        let Ok(found) = (unsafe { self.found() }) else { return Vec::new() };
+        // SAFETY: 1. the bytes are GLib's, and QEMU sets their length; 2. the callback is of the
+        // CPU whose memory it is.
+        unsafe {
+            match (self.read_memory)(address, found.bytes, bytes) {
+                true => contents(found.bytes).to_vec(),
+                false => Vec::new(),
+            }
+        }
+    }
+
+    /// The registers' handles.
+    unsafe fn found(&self) -> Result<&Found, NoRegister> {
+        match self.found.get() {
+            Some(found) => Ok(found),
+            None => {
+                // SAFETY: as the caller promises.
+                let found = unsafe { self.look() }?;
+                Ok(self.found.get_or_init(|| found))
+            }
+        }
     }
 
     /// The words of the stack, up to the first unmapped page.

@@ -6,13 +6,16 @@ use crate::address::{AddressSpace, Addresses, Chunks, DIRECT_MAP, KERNEL};
 use crate::arguments::Arguments;
 use crate::counter::Counter;
 use crate::overlap::Times;
+use crate::processes::{Processes, Program, ProgramId};
 use crate::samples::{Sample, Samples};
 use crate::turns;
 use faultline_coherence::{AccessKey, Cause, Count, CpuId, Distance, LineReport, Machine, Report, Tally, Work};
 use faultline_lens_format::{
     ByCause, ByDistance, CpuInterrupts, CpuTotals, FORMAT, LINE_BYTES, LensMode, RawAccess, RawCounts, RawLine,
-    RawReport, RawSample, RawSamples, Scope, Space, Spent, Stack, Totals, VERSION, WORD_BYTES,
+    RawProcesses, RawReport, RawSample, RawSamples, Scope, Space, Spent, Stack, Totals, VERSION, WORD_BYTES,
 };
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
@@ -32,6 +35,8 @@ pub(crate) struct Facts<'a> {
     pub(crate) counters: Vec<&'a Counter>,
     /// A sample of the transfers, without those of interrupts.
     pub(crate) samples: &'a Samples,
+    /// The programs of the machine.
+    pub(crate) processes: &'a Processes,
     /// Interrupts were recognised.
     pub(crate) knows_interrupts: bool,
 }
@@ -39,11 +44,12 @@ pub(crate) struct Facts<'a> {
 /// The report.
 pub(crate) fn report(facts: &Facts<'_>) -> RawReport {
     let Arguments { machine, selection, .. } = facts.arguments;
-    let counted: Vec<_> = facts
+    let all: Vec<_> = facts
         .counters
         .iter()
         .map(|counter| (counter.cpu.id(), counter.cpu.tally().only(|key| selection.counts(key.site))))
         .collect();
+    let counted: Vec<_> = all.iter().map(|(cpu, tally)| (*cpu, tally.only(|key| facts.chooses(key.program)))).collect();
     let tallies = || counted.iter().map(|(cpu, tally)| (*cpu, tally));
     let places = Places::new(facts);
     let counts = |work| counts(&places, work, &Report::of(work, facts.machine, tallies()));
@@ -65,6 +71,7 @@ pub(crate) fn report(facts: &Facts<'_>) -> RawReport {
         overlapping_time: facts.times.overlapping,
         spent: spent(facts.spent, busiest_line),
         cpus: cpus(facts, &counted),
+        processes: processes(facts, &all),
         operation: counts(Work::Operation),
         interrupt: facts.knows_interrupts.then(|| counts(Work::Interrupt)),
         samples: facts.samples.is_wanted().then(|| samples(&places, facts.samples)),
@@ -82,7 +89,7 @@ fn cpus(facts: &Facts<'_>, tallies: &[(CpuId, Tally)]) -> Vec<CpuTotals> {
     let all = facts.counters.iter().zip(&facts.clocks).zip(tallies);
     all.map(|((counter, &clock), (_, tally))| {
         let of = |work| {
-            let (instructions, accesses) = counter.done(work);
+            let (instructions, accesses) = counter.done(work, |program| facts.chooses(program));
             let transfers = tally.only(|key| key.context.work() == work).total();
             CpuInterrupts { instructions, accesses, transfers }
         };
@@ -101,12 +108,13 @@ fn counts(places: &Places<'_>, work: Work, report: &Report) -> RawCounts {
 }
 
 fn totals(facts: &Facts<'_>, work: Work, report: &Report) -> Totals {
-    let sum = |of: fn(&Counter, Work) -> u64| facts.counters.iter().map(|counter| of(counter, work)).sum::<u64>();
+    let done = facts.counters.iter().map(|counter| counter.done(work, |program| facts.chooses(program)));
+    let (instructions, accesses) = done.fold((0, 0), |sum, done| (sum.0 + done.0, sum.1 + done.1));
     let by_cause = |cause| report.by_cause.get(&cause).copied().unwrap_or(0);
     let by_distance = |distance| report.by_distance.get(&distance).copied().unwrap_or(0);
     Totals {
-        instructions: sum(|counter, work| counter.done(work).0),
-        accesses: sum(|counter, work| counter.done(work).1),
+        instructions,
+        accesses,
         transfers: report.count.total(),
         true_sharing: report.count.true_sharing,
         false_sharing: report.count.false_sharing,
@@ -120,7 +128,7 @@ fn totals(facts: &Facts<'_>, work: Work, report: &Report) -> Totals {
         atomic: report.atomic,
         user: report.user,
         contents: report.contents,
-        capacity_misses: sum(|counter, work| counter.capacity_misses(work)),
+        capacity_misses: facts.counters.iter().map(|counter| counter.capacity_misses(work)).sum(),
     }
 }
 
@@ -166,6 +174,43 @@ fn sample(places: &Places<'_>, sample: &Sample) -> RawSample {
 struct Places<'a> {
     facts: &'a Facts<'a>,
     chunks: Chunks,
+}
+
+impl Facts<'_> {
+    /// True if the processes that run a program are counted.
+    fn chooses(&self, program: ProgramId) -> bool {
+        self.arguments.chooses(self.processes, program)
+    }
+}
+
+/// The counts of each program's processes, without interrupts, most transfers first. `tallies`: of
+/// all programs, by CPU.
+fn processes(facts: &Facts<'_>, tallies: &[(CpuId, Tally)]) -> Vec<RawProcesses> {
+    let mut counts: BTreeMap<ProgramId, Count> = BTreeMap::new();
+    for (key, count) in tallies.iter().flat_map(|(_, tally)| tally.iter()) {
+        if key.context.work() == Work::Operation {
+            counts.entry(key.program).or_default().add(&count);
+        }
+    }
+    let of = |(number, program): (usize, &Program)| {
+        let number = number as ProgramId;
+        let done = facts.counters.iter().map(|counter| counter.done(Work::Operation, |of| of == number));
+        let (instructions, accesses) = done.fold((0, 0), |sum, done| (sum.0 + done.0, sum.1 + done.1));
+        let Count { true_sharing, false_sharing, .. } = counts.remove(&number).unwrap_or_default();
+        RawProcesses {
+            name: program.name.clone(),
+            processes: program.processes,
+            is_counted: facts.chooses(number),
+            instructions,
+            accesses,
+            true_sharing,
+            false_sharing,
+        }
+    };
+    let mut all: Vec<RawProcesses> = facts.processes.programs().iter().enumerate().map(of).collect();
+    all.retain(|of| of.instructions > 0 || of.transfers() > 0);
+    all.sort_by_key(|of| (Reverse(of.transfers()), Reverse(of.instructions)));
+    all
 }
 
 impl<'a> Places<'a> {
@@ -254,6 +299,7 @@ mod tests {
             clocks: vec![900, 800],
             counters: counters.iter().collect(),
             samples: &samples,
+            processes: &Processes::new(2),
             knows_interrupts: true,
         })
     }

@@ -77,6 +77,7 @@ pub fn settings_of_builds(request: &BuildsRequest, lab: &Lab<'_>) -> Result<Lens
             with: request.with.iter().map(with_as_saved).collect(),
             environment: environment(&request.environment),
             kernel_too: request.kernel_too,
+            process: None,
             debug_directories: Vec::new(),
             files_sha256: None,
         }),
@@ -172,6 +173,7 @@ impl LensOfBuilds {
             environment: self.saved.environment.clone(),
             is_whole,
             kernel_too: self.saved.kernel_too,
+            process: None,
         };
         let debug = DebugDirectories::new(&[]);
         counted_in(self.first.as_ref(), self.symbols.clone(), &[shape], (program, debug), self.lens.clone())

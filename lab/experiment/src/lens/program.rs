@@ -45,6 +45,7 @@ pub fn program(request: &LensProgramRequest, lab: &mut Lab<'_>) -> Result<Measur
     let environment = environment(&wanted.environment);
     let files =
         ProgramFiles::find(argv, Path::new(&directory), &wanted.with, &environment).map_err(Error::target_as_usage)?;
+    check_process(wanted.process.as_deref(), &files)?;
     let shapes = shapes(&machine, &threads, wanted.memory_mib, &files)?;
     lab.machines.lens_emulator(lab.places)?;
     let kernel = image(wanted.kernel.as_deref(), lab.places)?;
@@ -61,6 +62,7 @@ pub fn program(request: &LensProgramRequest, lab: &mut Lab<'_>) -> Result<Measur
             with: wanted.with.iter().map(with_as_saved).collect(),
             environment: environment.clone(),
             kernel_too: wanted.kernel_too,
+            process: wanted.process.clone(),
             debug_directories: wanted
                 .debug_directories
                 .iter()
@@ -78,8 +80,14 @@ pub fn program(request: &LensProgramRequest, lab: &mut Lab<'_>) -> Result<Measur
     let own = || Image::read(files.program()).ok();
     let is_own = |name: &str| own().is_some_and(|image| image.has_structure(name));
     gates::check_types_of_program(&under.gates, &plan, &is_own)?;
-    let program =
-        CountedProgram { files: Arc::new(files), directory, environment, is_whole, kernel_too: wanted.kernel_too };
+    let program = CountedProgram {
+        files: Arc::new(files),
+        directory,
+        environment,
+        is_whole,
+        kernel_too: wanted.kernel_too,
+        process: wanted.process.clone(),
+    };
     let lens = Lens { plugin, model: machine, scratch: lab.places.scratch.clone() };
     let debug = DebugDirectories::new(&wanted.debug_directories);
     let (target, naming) = counting(machine_request(guest, kernel), &shapes, (program, debug), lens, lab)?;
@@ -134,10 +142,22 @@ pub(super) fn again(
         environment: saved_guest.environment.clone(),
         is_whole: again.whole,
         kernel_too: saved_guest.kernel_too,
+        process: saved_guest.process.clone(),
     };
     let debug: Vec<PathBuf> = saved_guest.debug_directories.iter().map(PathBuf::from).collect();
     let debug = DebugDirectories::new(&debug);
     counting(machine_request(guest.clone(), kernel), &shapes, (program, debug), lens, lab)
+}
+
+/// Refuses the name of a process that no file of the guest has.
+fn check_process(process: Option<&str>, files: &ProgramFiles) -> Result<(), Error> {
+    match process.filter(|name| !files.has_name(name)) {
+        None => Ok(()),
+        Some(name) => Err(Error::usage(
+            format!("no process can be named {name}: the guest has no file of that name"),
+            "write the name of the program's file without directories, or add the file with `--with`",
+        )),
+    }
 }
 
 /// A program's arguments may depend on the directory in which it runs.

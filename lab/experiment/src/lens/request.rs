@@ -140,6 +140,8 @@ pub struct GuestRequest {
     pub environment: Vec<(String, String)>,
     /// Count the kernel too.
     pub kernel_too: bool,
+    /// Name of the program whose processes are counted; all are if `None`.
+    pub process: Option<String>,
     /// Absolute directories with debug files, searched before the system's.
     pub debug_directories: Vec<PathBuf>,
     /// The kernel's image; the default one if `None`.

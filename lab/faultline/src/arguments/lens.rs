@@ -201,6 +201,10 @@ pub(crate) struct Program {
     #[arg(long)]
     pub(crate) kernel_too: bool,
 
+    /// Count only processes that run the program file NAME, not those that start or use them
+    #[arg(long, value_name = "NAME")]
+    pub(crate) process: Option<String>,
+
     #[command(flatten)]
     pub(crate) guest: ProgramGuest,
 

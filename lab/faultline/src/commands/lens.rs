@@ -68,6 +68,7 @@ fn program(arguments: &Program, global: &Global) -> Result<ExitCode, Failure> {
             with: guest.with.clone(),
             environment: guest.env.clone(),
             kernel_too: arguments.kernel_too,
+            process: arguments.process.clone(),
             debug_directories: guest.debug_dir.clone(),
             kernel: guest.kernel.clone(),
             parameters: guest.append.clone(),

@@ -5,7 +5,7 @@ use crate::lens::by_type::{ByType, SiteTransfers, Untyped};
 use crate::lens::callers::Callers;
 use crate::lens::data::{Code, Data};
 use crate::lens::problem::Problem;
-use faultline_lens_format::{CpuTotals, LensMode, ModelledMachine, Scope, Space, Spent, Totals};
+use faultline_lens_format::{CpuTotals, LensMode, ModelledMachine, RawProcesses, Scope, Space, Spent, Totals};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -142,6 +142,9 @@ pub struct Reading {
     pub totals: Totals,
     /// Totals by CPU.
     pub cpus: Vec<CpuTotals>,
+    /// Counts by the program that processes ran, most transfers first; empty for kernels.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub processes: Vec<RawProcesses>,
     /// Number of lines that moved.
     pub lines_moved: u64,
     /// The first [`LINES_KEPT`] lines that moved.

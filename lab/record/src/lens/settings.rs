@@ -100,6 +100,9 @@ pub struct ProgramGuest {
     pub environment: Vec<(String, String)>,
     /// True if the kernel is counted too.
     pub kernel_too: bool,
+    /// Name of the program whose processes are counted; all are if `None`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub process: Option<String>,
     /// Host directories with debug files, besides the system's.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub debug_directories: Vec<String>,

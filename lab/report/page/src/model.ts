@@ -72,7 +72,7 @@ export type Disturbance = { tasks: number, } & ({ "cause": "others", cpus: numbe
 export type Drift = "rise" | "fall";
 export type EfficiencyRange = { low: number, high: number, };
 export type Ended = "settled" | "budget" | "planned" | "stopped";
-export type EnvironmentPart = "emulator" | "plugin" | "model" | "memory" | "workloads" | "operations";
+export type EnvironmentPart = "emulator" | "plugin" | "model" | "memory" | "workloads" | "part" | "operations";
 export type Estimate = { median: number, low: number, high: number, coverage: number, n: number, };
 export type FactDifference = { key: string, a: FactValue | null, b: FactValue | null, };
 export type FactValue = boolean | number | number | string;
@@ -114,8 +114,8 @@ export type LensCurve = { operation: string, text: string, points: Array<LensPoi
 export type LensPoint = { cpus: number, transfers: Estimate | null, false_share: number | null, instructions: Estimate | null, capacity_misses: Estimate | null,
   interrupts: InterruptFigures | null, faults: number | null, overlap: number | null, rate: Estimate | null, rate_range?: Span | null, speedup: number | null,
   speedup_range?: Span | null, withheld?: Said<Withheld> | null, repeats: Array<number>, seeds: Array<number | null>, operations: number | null, by_distance:
-  ByDistance | null, lines_moved: number, lines: Array<LineFigures>, code: Array<CodeSite>, types: TypesFigures | null, callers: CallersFigures | null,
-  problems: Array<Said<Problem>>, untyped?: Untyped | null, failures: Array<Said<Failure>>, cut_short: Array<CutShort>, };
+  ByDistance | null, processes?: Array<ProcessFigures>, lines_moved: number, lines: Array<LineFigures>, code: Array<CodeSite>, types: TypesFigures | null,
+  callers: CallersFigures | null, problems: Array<Said<Problem>>, untyped?: Untyped | null, failures: Array<Said<Failure>>, cut_short: Array<CutShort>, };
 export type LensSummary = { subject: unknown, settings: unknown, seeds: Array<number>, curves: Array<LensCurve>, };
 export type LensTypes = { format: string, run: RunId, asked: Array<string>, cells: Array<CellTypes>, };
 export type LensVerdict = { "kind": "free", reach: Reach, } | { "kind": "flat", reach: Reach, } | { "kind": "contended", reach: Reach, limit: LineLimit, } | {
@@ -153,6 +153,8 @@ export type Point = { tasks: number, value: Estimate | null, speedup: Estimate |
   TimeShares | null, repeats: Array<number>, intervals: number, side: Array<SideFigure>, counters: Array<[string, number]>, failures: Array<Said<Failure>>, };
 export type Probe = { instruction_ps: number, pairs: Array<Pair>, delays: Delays, };
 export type Problem = { "kind": "no_mark" } | { "kind": "left_processes" } | { "kind": "no_mappings", reason: string, };
+export type ProcessFigures = { name: string, processes: number, is_counted: boolean, transfers: number, share: number, false_share: number, instructions:
+  number, };
 export type Progress = { planned: number, done: number, failed: number, unsupported: number, skipped: number, };
 export type Quantity = "time" | "cpu-time" | "user-time" | "system-time" | "memory" | "instructions" | "transfers";
 export type QuirkMark = { letter: string, what: string, ranges: Array<[number, number]>, };

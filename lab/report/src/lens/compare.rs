@@ -218,6 +218,7 @@ fn environment_part(part: EnvironmentPart) -> &'static str {
         EnvironmentPart::Model => "the modelled machine",
         EnvironmentPart::Memory => "the guests' memory",
         EnvironmentPart::Workloads => "the workloads' programs",
+        EnvironmentPart::Part => "the counted processes or region",
         EnvironmentPart::Operations => "the number or size of operations",
     }
 }

@@ -125,6 +125,9 @@ fn top(sheet: &mut Sheet<'_>, operation: &str, point: &LensPoint) {
     for words in words::beside(operation, point) {
         sheet.paragraph(Some(Tone::Quiet), "  ", &words);
     }
+    if !point.processes.is_empty() {
+        sheet.subtable(&format!("by program at {at}"), &points::processes(&point.processes), form);
+    }
     if !point.lines.is_empty() {
         let heading = format!("top lines at {at}, of {} that moved", point.lines_moved);
         sheet.subtable(&heading, &points::lines(&point.lines, SHOWN), form);

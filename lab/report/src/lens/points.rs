@@ -9,7 +9,7 @@ use crate::table::{self, Attributes, Form, ResultTable, number};
 use crate::{figure, sentences};
 use faultline_stats::estimate::Estimate;
 use faultline_stats::lens::code_site::CodeSite;
-use faultline_stats::lens::summary::{InterruptFigures, LensCurve, LensPoint, LineFigures, Span};
+use faultline_stats::lens::summary::{InterruptFigures, LensCurve, LensPoint, LineFigures, ProcessFigures, Span};
 use faultline_stats::summary::RunSummary;
 use maud::{Markup, html as markup};
 
@@ -224,6 +224,25 @@ pub(super) fn moved_by(code: &[CodeSite]) -> Markup {
             (words::place(place)) " " span.mode { (format!("{:.0}\u{a0}%", place.share * 100.0)) } br;
         }
     }
+}
+
+/// The programs that processes ran, without those of 0.0 %.
+pub(crate) fn processes(processes: &[ProcessFigures]) -> ResultTable<&ProcessFigures> {
+    ResultTable::new(process_columns(), words::above_zero(processes, |of| of.share))
+}
+
+type ProcessColumn<'a> = table::Column<&'a ProcessFigures>;
+
+fn process_columns<'a>() -> Vec<ProcessColumn<'a>> {
+    vec![
+        ProcessColumn::left("program", |of, _| words::process(of)).row_heading(),
+        ProcessColumn::right("processes", |of, _| of.processes.to_string()).exact(|of| Some(of.processes as f64)),
+        ProcessColumn::right("transfers", |of, _| figure::transfers(of.transfers)).exact(|of| Some(of.transfers)),
+        ProcessColumn::right("share", |of, _| figure::percent(of.share)).exact(|of| Some(of.share)),
+        ProcessColumn::left("sharing", |of, _| words::sharing(of.false_share)),
+        ProcessColumn::right("instructions", |of, signs| figure::quantity(of.instructions, "", signs))
+            .exact(|of| Some(of.instructions)),
+    ]
 }
 
 /// The first `shown` places in code, most transfers first, without those of 0.0 %.

@@ -8,7 +8,7 @@ use faultline_record::subject::SubjectKind;
 use faultline_stats::lens::code_site::CodeSite;
 use faultline_stats::lens::summary::{
     AgainstOne, CutShort, Growth, InterruptFigures, LensCurve, LensPoint, LensSummary, LensVerdict, LineFigures,
-    LineLimit, Loss, Reach, Withheld,
+    LineLimit, Loss, ProcessFigures, Reach, Withheld,
 };
 use faultline_stats::said::Said;
 
@@ -186,6 +186,12 @@ fn interrupts(figures: &InterruptFigures) -> String {
         .collect();
     let most = if code.is_empty() { String::new() } else { format!("; most by {}", code.join(", ")) };
     format!("{} transfers, {instructions} instructions{most}", figure::transfers(figures.transfers.median))
+}
+
+/// A program that processes ran: `redis-server`, `sh (not counted)`.
+pub(crate) fn process(of: &ProcessFigures) -> String {
+    let name = if of.name.is_empty() { "unknown" } else { &of.name };
+    one_line(&format!("{name}{}", if of.is_counted { "" } else { " (not counted)" }))
 }
 
 /// A number of CPUs: `8 CPUs`.

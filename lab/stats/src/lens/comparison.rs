@@ -230,6 +230,8 @@ pub enum EnvironmentPart {
     Memory,
     /// The programs of the workloads.
     Workloads,
+    /// The counted processes, or the counted region of a program.
+    Part,
     /// Number or size of operations.
     Operations,
 }

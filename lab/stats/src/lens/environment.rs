@@ -21,6 +21,7 @@ pub(crate) fn differing(a: &RunRecord, b: &RunRecord) -> Vec<EnvironmentPart> {
         ),
         (EnvironmentPart::Memory, differs(|a, b| a.memory_mib != b.memory_mib)),
         (EnvironmentPart::Workloads, workloads_differ(a, b)),
+        (EnvironmentPart::Part, differs(|a, b| part(a) != part(b))),
         (EnvironmentPart::Operations, operations(a, lens_a) != operations(b, lens_b)),
     ] {
         if is_different {
@@ -43,6 +44,11 @@ pub(crate) fn is_same_subject(a: &RunRecord, b: &RunRecord) -> bool {
     };
     let (of_a, of_b) = (hash(a).zip(words(a)), hash(b).zip(words(b)));
     of_a.is_some() && of_a == of_b
+}
+
+/// The counted part of a program's run.
+fn part(again: &LensAgain) -> (bool, Option<&str>) {
+    (again.whole, again.guest.as_ref().and_then(|guest| guest.process.as_deref()))
 }
 
 /// Sockets, caches, table of costs and quanta of the model.
@@ -76,7 +82,7 @@ mod tests {
     use crate::lens::compare_runs;
     use crate::lens::example::seeded;
     use faultline_lens_format::CostTimes;
-    use faultline_record::lens::settings::SavedFile;
+    use faultline_record::lens::settings::{ProgramGuest, SavedFile};
     use faultline_record::plan::RunKind;
 
     fn file(sha256: &str) -> SavedFile {
@@ -134,6 +140,20 @@ mod tests {
         let costs = |record: &mut RunRecord| again(record, |again| again.times.same_cache_ns = 21);
         assert_eq!(differing_after(costs), [EnvironmentPart::Model]);
         assert_eq!(differing_after(|record| lens(record).sockets = 2), [EnvironmentPart::Model]);
+        let process = |record: &mut RunRecord| {
+            again(record, |again| {
+                again.guest = Some(ProgramGuest {
+                    kernel: file("kernel"),
+                    with: Vec::new(),
+                    environment: Vec::new(),
+                    kernel_too: false,
+                    process: Some("server".to_owned()),
+                    debug_directories: Vec::new(),
+                    files_sha256: None,
+                });
+            });
+        };
+        assert_eq!(differing_after(process), [EnvironmentPart::Part]);
         assert_eq!(differing_after(|record| record.head.settings.size = Some(1)), [EnvironmentPart::Operations]);
     }
 

@@ -109,6 +109,7 @@ pub(crate) fn reading(cpus: u32, operations: u64, lines: Vec<Line>) -> Reading {
         predicted_ns: operations as f64 / f64::from(cpus.div_ceil(2)) * 1e9,
         totals,
         cpus: Vec::new(),
+        processes: Vec::new(),
         lines_moved: lines.len() as u64,
         lines,
         sites_moving: 1,

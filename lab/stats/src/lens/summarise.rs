@@ -5,14 +5,16 @@ use crate::lens::cells::{CaseReadings, CellReadings, capacity_misses, cases, ins
 use crate::lens::figures::{self, Counts, share};
 use crate::lens::growth::{against_one, verdict, with_limit};
 use crate::lens::limit::line_limit;
-use crate::lens::summary::{CpuClock, CutShort, InterruptFigures, LensCurve, LensPoint, LensSummary, Span, Withheld};
+use crate::lens::summary::{
+    CpuClock, CutShort, InterruptFigures, LensCurve, LensPoint, LensSummary, ProcessFigures, Span, Withheld,
+};
 use crate::lens::trust::{range, withheld};
 use crate::lens::{by_type, callers};
 use crate::median::median;
 use crate::progress::Standing;
 use crate::said::Said;
 use crate::thresholds::LENS_SHOWN;
-use faultline_lens_format::Totals;
+use faultline_lens_format::{RawProcesses, Totals};
 use faultline_record::lens::problem::Problem;
 use faultline_record::lens::reading::Reading;
 use faultline_record::lens::settings::{DelaySettings, LensSettings};
@@ -108,6 +110,7 @@ fn point(cell: &CellReadings<'_>, delays: Option<&DelaySettings>, one: Option<&R
         seeds: cell.readings.iter().map(|reading| reading.seed).collect(),
         operations: typical.map(|reading| reading.operations.get()),
         by_distance: typical.map(|reading| reading.totals.by_distance),
+        processes: typical.map(processes).unwrap_or_default(),
         lines_moved: typical.map_or(0, |reading| reading.lines_moved),
         lines: typical.map(|reading| figures::lines(Counts::of_operation(reading), LENS_SHOWN)).unwrap_or_default(),
         code: typical.map(|reading| figures::code(Counts::of_operation(reading), LENS_SHOWN)).unwrap_or_default(),
@@ -118,6 +121,21 @@ fn point(cell: &CellReadings<'_>, delays: Option<&DelaySettings>, one: Option<&R
         failures: cell.failures.iter().cloned().map(Said::from).collect(),
         cut_short: cell.cut_short.iter().map(|(ending, reading)| cut_short(ending, reading)).collect(),
     }
+}
+
+/// Figures by program, if several ran.
+fn processes(reading: &Reading) -> Vec<ProcessFigures> {
+    let all = reading.processes.iter().map(RawProcesses::transfers).sum();
+    let figures = |of: &RawProcesses| ProcessFigures {
+        name: of.name.clone(),
+        processes: of.processes,
+        is_counted: of.is_counted,
+        transfers: reading.per_operation(of.transfers()),
+        share: share(of.transfers(), all),
+        false_share: share(of.false_sharing, of.transfers()),
+        instructions: reading.per_operation(of.instructions),
+    };
+    if reading.processes.len() < 2 { Vec::new() } else { reading.processes.iter().map(figures).collect() }
 }
 
 /// Figures of interrupts, if every reading has them.
@@ -165,7 +183,7 @@ mod tests {
     use crate::lens::example;
     use crate::lens::summary::{LensVerdict, Loss, Span, Withheld};
     use crate::summarise;
-    use faultline_lens_format::{DelayTimes, Spent};
+    use faultline_lens_format::{DelayTimes, RawProcesses, Spent};
     use faultline_record::failure::FailureCause;
     use faultline_record::lens::settings::{DelaySettings, Precision, Quartiles};
     use faultline_record::outcome::Outcome;
@@ -240,6 +258,30 @@ mod tests {
         record.attempts[1].notes.insert("faults_per_operation".into(), "many".into());
         let points = summarise(&record).lens.unwrap().curves.remove(0).points;
         assert_eq!(points.iter().map(|point| point.faults).collect::<Vec<_>>(), [Some(0.063), None]);
+    }
+
+    #[test]
+    fn programs_are_shown_if_several_ran() {
+        let of = |name: &str, is_counted, true_sharing, false_sharing| RawProcesses {
+            name: name.to_owned(),
+            processes: 1,
+            is_counted,
+            instructions: 5000,
+            accesses: 2000,
+            true_sharing,
+            false_sharing,
+        };
+        let mut record = example::record(&[(2, 1.0)]);
+        let mut with = |processes: Vec<RawProcesses>| {
+            record.attempts[0].reading.as_mut().unwrap().processes = processes;
+            summarise(&record).lens.unwrap().curves[0].points[0].processes.clone()
+        };
+        assert_eq!(with(vec![of("server", true, 600, 0)]), []);
+        let [server, client] = &with(vec![of("server", true, 300, 300), of("client", false, 200, 0)])[..] else {
+            panic!()
+        };
+        assert_eq!((server.name.as_str(), server.transfers, server.share, server.false_share), ("server", 0.6, 0.75, 0.5));
+        assert_eq!((client.is_counted, client.share, client.instructions), (false, 0.25, 5.0));
     }
 
     #[test]

@@ -91,6 +91,25 @@ pub struct InterruptFigures {
     pub code: Vec<CodeSite>,
 }
 
+/// Figures of all processes that ran one program, without interrupts.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, ts_rs::TS)]
+pub struct ProcessFigures {
+    /// Name of the program's file, without directories; empty if it is not known.
+    pub name: String,
+    /// Number of processes that ran it.
+    pub processes: u64,
+    /// All other figures include these processes.
+    pub is_counted: bool,
+    /// Transfers per operation.
+    pub transfers: f64,
+    /// Share of the transfers of all processes: 0…1.
+    pub share: f64,
+    /// Share of its own transfers due to false sharing: 0…1.
+    pub false_share: f64,
+    /// Instructions per operation.
+    pub instructions: f64,
+}
+
 /// One cell's figures.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema, ts_rs::TS)]
 pub struct LensPoint {
@@ -137,6 +156,10 @@ pub struct LensPoint {
     pub operations: Option<u64>,
     /// Its transfers by distance.
     pub by_distance: Option<ByDistance>,
+    /// Its figures by the program that processes ran, most transfers first; empty for a kernel, and
+    /// if only one program ran.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub processes: Vec<ProcessFigures>,
     /// Number of lines that moved in it.
     pub lines_moved: u64,
     /// Its top lines.

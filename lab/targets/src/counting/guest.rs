@@ -6,6 +6,7 @@ use crate::execution::LineSink;
 use crate::program_files::ProgramFiles;
 use crate::qemu::{GuestExecution, ProgramRun, QemuMachine, Told};
 use crate::{Ending, Execution, Plugin, StopFlag, Target, TargetError};
+use faultline_lens_format::{RawProcesses, RawReport};
 use faultline_record::describe::WorkloadInfo;
 use faultline_record::facts::Facts;
 use faultline_record::lens::counted::{AgentReport, CountedReport};
@@ -95,6 +96,7 @@ impl CountingGuest {
         let seed = seed.filter(|_| executed.repeats_exactly);
         let report = file.read(&executed.console);
         let agent = self.agent_report(executed.per_cpu_offsets, executed.told);
+        let report = report.and_then(|counts| self.with_process(counts));
         let report = report.map(|counts| CountedReport { counts, agent });
         let ending = file.judged(executed.ending, &report);
         Ok(Counted { ending, console: Some(executed.console), report, seed })
@@ -104,6 +106,15 @@ impl CountingGuest {
         match &self.program {
             Some(guest) => guest.program.selected_by(plugin, &guest.agent_code),
             None => plugin,
+        }
+    }
+
+    /// The report. Fails, with a text, if no process ran the program that is to be counted.
+    fn with_process(&self, report: RawReport) -> Result<RawReport, String> {
+        let wanted = self.program.as_ref().and_then(|guest| guest.program.process.as_deref());
+        match wanted.filter(|_| !report.processes.iter().any(|of| of.is_counted)) {
+            None => Ok(report),
+            Some(name) => Err(not_run(name, &report.processes)),
         }
     }
 
@@ -248,6 +259,8 @@ pub struct CountedProgram {
     pub is_whole: bool,
     /// Count the kernel too.
     pub kernel_too: bool,
+    /// Name of the program whose processes are counted; all are if `None`.
+    pub process: Option<String>,
 }
 
 impl CountedProgram {
@@ -271,7 +284,17 @@ impl CountedProgram {
         if self.kernel_too {
             plugin.values.push(("kernel_too".to_owned(), "on".to_owned()));
         }
+        plugin.values.extend(self.process.clone().map(|name| ("process".to_owned(), name)));
         plugin
+    }
+}
+
+/// The error for a program that no process ran, in a guest with these.
+fn not_run(name: &str, processes: &[RawProcesses]) -> String {
+    let names: Vec<&str> = processes.iter().map(|of| of.name.as_str()).filter(|name| !name.is_empty()).collect();
+    match names.is_empty() {
+        true => format!("no process ran {name} in the counted region"),
+        false => format!("no process ran {name} in the counted region, only {}", names.join(", ")),
     }
 }
 
@@ -285,5 +308,26 @@ fn agent_report(told: Told) -> AgentReport {
         mappings: told.mappings,
         generated: told.generated,
         ..AgentReport::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_that_no_process_ran_is_named_beside_those_that_ran() {
+        let of = |name: &str| RawProcesses {
+            name: name.to_owned(),
+            processes: 1,
+            is_counted: false,
+            instructions: 9,
+            accesses: 3,
+            true_sharing: 1,
+            false_sharing: 0,
+        };
+        assert_eq!(not_run("server", &[]), "no process ran server in the counted region");
+        let text = not_run("server", &[of("sh"), of(""), of("client")]);
+        assert_eq!(text, "no process ran server in the counted region, only sh, client");
     }
 }
