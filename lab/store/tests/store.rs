@@ -281,6 +281,7 @@ fn reading() -> Reading {
         between: Vec::new(),
         file: Some("f.c".into()),
         line: Some(2),
+        own: None,
     };
     Reading {
         format: Reading::FORMAT.into(),

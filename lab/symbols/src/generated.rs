@@ -47,6 +47,7 @@ impl Generated {
             between: Vec::new(),
             file: None,
             line: None,
+            own: None,
         };
         found.all(|other| other == (name, offset)).then(code)
     }

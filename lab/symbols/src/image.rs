@@ -5,12 +5,13 @@ use crate::address_space::PAGE_BYTES;
 use crate::debug_file::{self, DebugDirectories, DebugFiles};
 use crate::dwarf::{DwarfTypes, Slice, TypeAt};
 use crate::layout::{Describe, layout, structure_at, structure_name};
+use crate::library::is_library;
 use crate::names::{InObject, Located};
 use crate::table::{Kind, Symbol, SymbolError, SymbolTable, demangle};
 use crate::unwind::eh_frame::Tables;
 use addr2line::Context;
 use faultline_record::lens::callers;
-use faultline_record::lens::data::{Code, Data};
+use faultline_record::lens::data::{Code, Data, OwnPlace};
 use faultline_record::lens::layout::Layout;
 use gimli::{Dwarf, RunTimeEndian, SectionId};
 use object::{
@@ -138,6 +139,7 @@ impl Image {
         let mut around: Vec<String> = frames.iter().skip(1).filter_map(|frame| frame.function.clone()).collect();
         let inlined_into = around.pop();
         let (file, line) = location;
+        let own = own_place(&frames);
         Some(Code {
             function,
             offset: symbol.map_or(0, |(_, offset)| offset),
@@ -145,6 +147,7 @@ impl Image {
             between: around,
             file,
             line,
+            own,
         })
     }
 
@@ -215,6 +218,14 @@ impl Image {
         }
         frames
     }
+}
+
+/// The innermost place outside of standard libraries, if the innermost place of all is in one.
+fn own_place(frames: &[Frame]) -> Option<OwnPlace> {
+    let is_of_library = |frame: &Frame| frame.file.as_deref().is_some_and(is_library);
+    let (inner, around) = frames.split_first()?;
+    let own = around.iter().filter(|_| is_of_library(inner)).find(|frame| !is_of_library(frame))?;
+    Some(OwnPlace { function: own.function.clone()?, file: own.file.clone()?, line: own.line? })
 }
 
 /// A byte of a variable.

@@ -220,6 +220,7 @@ impl Names for KernelNames {
                 between: Vec::new(),
                 file: None,
                 line: None,
+                own: None,
             })
         })
     }

@@ -19,6 +19,7 @@ mod kernel;
 mod kernel_image;
 mod kernel_memory;
 mod layout;
+mod library;
 mod names;
 mod program;
 mod reading;

@@ -119,6 +119,7 @@ impl Names for ProgramNames {
             between: Vec::new(),
             file: None,
             line: None,
+            own: None,
         };
         Some(module.image.code(offset).unwrap_or_else(unnamed))
     }

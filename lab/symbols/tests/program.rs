@@ -321,6 +321,10 @@ fn rust_names_are_demangled() {
     let code = names.code(program.address_of("bump_both")).unwrap();
     assert!(code.function.starts_with("core::sync::atomic::"), "what adds is the library's: {code:?}");
     assert_eq!(code.inlined_into.as_deref(), Some("bump_both"));
+    let seen = code.seen();
+    let line = 1 + include_str!("programs/counters.rs").lines().position(|line| line.contains("fetch_add")).unwrap();
+    assert_eq!((seen.name(), seen.around.len()), (format!("bump_both counters.rs:{line}"), 0));
+    assert_eq!(seen.library, Some(code.to_string()));
     let frames = names.frames(program.address_of("bump_both"));
     let functions: Vec<&str> = frames.iter().filter_map(|frame| frame.function.as_deref()).collect();
     let around: Vec<&str> =

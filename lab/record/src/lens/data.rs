@@ -21,15 +21,69 @@ pub struct Code {
     pub file: Option<String>,
     /// Line in the file, from 1.
     pub line: Option<u32>,
+    /// The place in the program's own source from which inlined library code got here; `None` if
+    /// `file` is no library's, or if no function around is the program's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub own: Option<OwnPlace>,
+}
+
+/// A place in a program's own source.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+pub struct OwnPlace {
+    /// The function: one of [`Code::between`], or [`Code::inlined_into`].
+    pub function: String,
+    /// Source file.
+    pub file: String,
+    /// Line in the file, from 1.
+    pub line: u32,
 }
 
 impl Code {
     /// `file:line`, the file without its directories, if both are known.
     pub fn source(&self) -> Option<String> {
-        let file = self.file.as_deref()?;
-        let name = file.rsplit('/').next().unwrap_or(file);
-        Some(format!("{name}:{}", self.line?))
+        Some(source(self.file.as_deref()?, self.line?))
     }
+
+    /// The place as seen from the program's own source: itself, or the own place around it.
+    pub fn seen(&self) -> Seen<'_> {
+        let around: Vec<&str> = self.between.iter().chain(&self.inlined_into).map(String::as_str).collect();
+        let own = self.own.as_ref().and_then(|own| Some((own, around.iter().position(|name| *name == own.function)?)));
+        match own {
+            Some((own, at)) => Seen {
+                function: &own.function,
+                source: Some(source(&own.file, own.line)),
+                around: around[at + 1..].to_vec(),
+                library: Some(self.to_string()),
+            },
+            None => Seen { function: &self.function, source: self.source(), around, library: None },
+        }
+    }
+}
+
+/// A place in the code, named by the program's own source where possible.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Seen<'a> {
+    /// The function.
+    pub function: &'a str,
+    /// Source file and line, if known.
+    pub source: Option<String>,
+    /// The functions that this function was inlined into, innermost first.
+    pub around: Vec<&'a str>,
+    /// The library's function and source line, if it was inlined into this place.
+    pub library: Option<String>,
+}
+
+impl Seen<'_> {
+    /// Function and source line: `increment counter.c:12`.
+    pub fn name(&self) -> String {
+        let source = self.source.as_ref().map_or_else(String::new, |source| format!(" {source}"));
+        format!("{}{source}", self.function)
+    }
+}
+
+/// `file:line`, the file without its directories.
+fn source(file: &str, line: u32) -> String {
+    format!("{}:{line}", file.rsplit('/').next().unwrap_or(file))
 }
 
 /// The place without the offset, which changes from build to build: `increment counter.c:12`,
@@ -302,8 +356,29 @@ mod tests {
             between: Vec::new(),
             file: Some("/a/b.c".into()),
             line: Some(7),
+            own: None,
         };
         assert_eq!(code.to_string(), "f b.c:7");
+        assert_eq!(code.seen().name(), "f b.c:7");
         assert_eq!(Code { line: None, ..code }.to_string(), "f");
+    }
+
+    #[test]
+    fn inlined_library_code_is_seen_from_the_programs_own_line() {
+        let own = OwnPlace { function: "bump".into(), file: "/src/main.rs".into(), line: 12 };
+        let code = Code {
+            function: "atomic_add".into(),
+            offset: 3,
+            inlined_into: Some("work".into()),
+            between: vec!["fetch_add".into(), "bump".into()],
+            file: Some("/rustc/1/library/atomic.rs".into()),
+            line: Some(7),
+            own: Some(own.clone()),
+        };
+        let seen = code.seen();
+        assert_eq!((seen.name().as_str(), &seen.around[..]), ("bump main.rs:12", &["work"][..]));
+        assert_eq!(seen.library.as_deref(), Some("atomic_add atomic.rs:7"));
+        let outermost = Code { own: Some(OwnPlace { function: "work".into(), ..own }), ..code };
+        assert_eq!((outermost.seen().function, outermost.seen().around.len()), ("work", 0));
     }
 }

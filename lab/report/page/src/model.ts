@@ -40,7 +40,8 @@ export type Change = "came" | "went" | "more" | "less" | "same";
 export type Check = { of?: string | null, case: string, cpus: number, metric: Metric, limit: number | null, seeds: Array<number>, standing: Standing,
   differences: Array<Difference>, };
 export type CodePlace = { function: string, source: string | null, inlined_into: string | null, };
-export type CodeSite = { name: string, inlined_into: string | null, between: Array<string>, transfers: number, share: number, false_share: number | null, };
+export type CodeSite = { name: string, library?: string | null, inlined_into: string | null, between: Array<string>, transfers: number, share: number,
+  false_share: number | null, };
 export type CommandFigure = { quantity: Quantity, unit: string, estimate: Estimate, smallest: number, largest: number, };
 export type CommandFigures = { command: string, figures: Array<CommandFigure>, };
 export type CommitMark = { position: number, commit: string, committed_s: number, author: string, subject: string, run: RunId | null, value: Estimate | null,

@@ -140,6 +140,7 @@ mod tests {
     fn line(name: &str, held: &[&str], share: f64, false_share: f64) -> LineFigures {
         let code = CodeSite {
             name: "work counters.c:19".to_owned(),
+            library: None,
             inlined_into: Some("member".to_owned()),
             between: Vec::new(),
             transfers: share,

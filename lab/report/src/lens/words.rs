@@ -314,10 +314,12 @@ pub(crate) fn above_zero_rounded(code: &[CodeSite]) -> impl Iterator<Item = &Cod
     code.iter().enumerate().filter(|(index, place)| *index == 0 || place.share >= ZERO_ROUNDED).map(|(_, place)| place)
 }
 
-/// A place in code, with the functions into which it was inlined.
+/// A place in code, with the functions into which it was inlined, and library code inlined there:
+/// `bump main.rs:12 in work (fetch_add atomic.rs:3150)`.
 pub(crate) fn place(place: &CodeSite) -> String {
     let around = place.between.iter().chain(&place.inlined_into).map(|outer| format!(" in {outer}"));
-    one_line(&around.fold(place.name.clone(), |text, outer| text + &outer))
+    let library = place.library.iter().map(|library| format!(" ({library})"));
+    one_line(&around.chain(library).fold(place.name.clone(), |text, part| text + &part))
 }
 
 /// The code that moves a line: `do_fault mm.c:12 61 %, unlock 38 %`.

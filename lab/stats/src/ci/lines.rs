@@ -83,7 +83,7 @@ mod tests {
         let code = |(address, (function, line, _)): (u64, &(&str, u32, u64))| {
             let (function, file) = ((*function).to_owned(), Some("/tree/work.c".to_owned()));
             let (inlined_into, between) = (None, Vec::new());
-            (address, Code { function, offset: 0, inlined_into, between, file, line: Some(*line) })
+            (address, Code { function, offset: 0, inlined_into, between, file, line: Some(*line), own: None })
         };
         reading.code = (1..).zip(functions).map(code).collect();
     }

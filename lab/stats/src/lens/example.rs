@@ -77,6 +77,7 @@ pub(crate) fn reading(cpus: u32, operations: u64, lines: Vec<Line>) -> Reading {
         between: Vec::new(),
         file: Some("/src/main.c".into()),
         line: Some(10),
+        own: None,
     };
     Reading {
         format: Reading::FORMAT.into(),

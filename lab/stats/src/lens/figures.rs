@@ -51,6 +51,7 @@ pub(crate) fn code(counts: Counts<'_>, shown: usize) -> Vec<CodeSite> {
     }
     let places = places.into_iter().map(|(place, (transfers, false_sharing))| CodeSite {
         name: place.name,
+        library: place.library,
         inlined_into: place.inlined_into,
         between: place.between,
         transfers: reading.per_operation(transfers),
@@ -65,6 +66,7 @@ pub(crate) fn code(counts: Counts<'_>, shown: usize) -> Vec<CodeSite> {
 struct PlaceName {
     /// Function and source line, or the address.
     name: String,
+    library: Option<String>,
     inlined_into: Option<String>,
     between: Vec<String>,
 }
@@ -72,9 +74,12 @@ struct PlaceName {
 fn place_name(reading: &Reading, address: u64) -> PlaceName {
     match reading.code.get(&address) {
         Some(code) => {
-            PlaceName { name: code.to_string(), inlined_into: code.inlined_into.clone(), between: code.between.clone() }
+            let seen = code.seen();
+            let mut between: Vec<String> = seen.around.iter().map(|&name| name.to_owned()).collect();
+            let inlined_into = between.pop();
+            PlaceName { name: seen.name(), library: seen.library, inlined_into, between }
         }
-        None => PlaceName { name: format!("{address:#x}"), inlined_into: None, between: Vec::new() },
+        None => PlaceName { name: format!("{address:#x}"), library: None, inlined_into: None, between: Vec::new() },
     }
 }
 
@@ -120,6 +125,7 @@ pub(crate) fn code_of<'a>(
     }
     let places = places.into_iter().map(|(place, transfers)| CodeSite {
         name: place.name,
+        library: place.library,
         inlined_into: place.inlined_into,
         between: place.between,
         transfers: reading.per_operation(transfers),

@@ -59,7 +59,7 @@ pub enum Unnamed {
 /// A code location.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema, ts_rs::TS)]
 pub struct CodePlace {
-    /// The function; the innermost one if functions were inlined.
+    /// The function; the innermost one of the program's own if functions were inlined.
     pub function: String,
     /// Source file and line, if known, such as `counter.c:12`.
     pub source: Option<String>,
@@ -69,7 +69,12 @@ pub struct CodePlace {
 
 impl From<&Code> for CodePlace {
     fn from(code: &Code) -> Self {
-        CodePlace { function: code.function.clone(), source: code.source(), inlined_into: code.inlined_into.clone() }
+        let seen = code.seen();
+        CodePlace {
+            inlined_into: seen.around.last().map(|&name| name.to_owned()),
+            function: seen.function.to_owned(),
+            source: seen.source,
+        }
     }
 }
 
