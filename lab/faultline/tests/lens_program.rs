@@ -256,6 +256,33 @@ fn marks_bound_the_region_unless_the_whole_run_is_counted() {
     assert!(instructions(&other) > 10_000.0);
 }
 
+#[test]
+#[ignore = "boots guests: make test-guest"]
+fn functions_and_time_bound_the_region_of_a_program_without_marks() {
+    let lab = Lab::new();
+    let counters = counters();
+    let run = |options: &[&str]| {
+        let options = [&["--tasks", "2", "--format", "json"], options].concat();
+        program(&lab, &options, &[&counters, "2", "500"])
+    };
+    let instructions = |output: &Output| point(output).instructions.unwrap().median;
+    let whole = run(&["--whole"]);
+    let threads = run(&["--from", "pthread_create"]);
+    let begun = run(&["--from", "main", "--to", "pthread_create"]);
+    let (of_whole, of_threads, of_begun) = (instructions(&whole), instructions(&threads), instructions(&begun));
+    assert!(of_begun > 0.0 && of_begun < of_threads && of_threads < of_whole, "{of_begun} {of_threads} {of_whole}");
+    assert!(transfers(&point(&threads)) > 900.0, "the additions of the threads");
+    assert!(transfers(&point(&begun)) < 10.0, "no thread has begun");
+    let late = run(&["--after", "1h"]);
+    assert_status(&late, 1);
+    let why = Uncounted::NoReport { problem: "the program ended before 3600000 ms of the guest's time".to_owned() };
+    let cause = FailureCause::Ended { outcome: Outcome::NotCounted { why } };
+    assert_eq!(point(&late).failures.iter().map(|failure| failure.cause.clone()).collect::<Vec<_>>(), [cause]);
+    let now = instructions(&program(&lab, &["--after", "1ms", "--format", "json"], &["sleep", "1"]));
+    assert!(now > 0.0);
+    assert_refused(&run(&["--from", "nothing"]), 2, "no file of the guest has a function nothing");
+}
+
 /// A script starts the program and waits in between: its own work must not be counted.
 #[test]
 #[ignore = "boots guests: make test-guest"]

@@ -16,7 +16,7 @@ use faultline_record::machine::{MachineShape, counted_boot_limit};
 use faultline_targets::counting::{MachineModel, Quanta};
 use faultline_targets::network::Attachment;
 use faultline_targets::program_files::ProgramFiles;
-use faultline_targets::qemu::{GuestExecution, ProgramRun, QemuMachine};
+use faultline_targets::qemu::{GuestExecution, ProgramRun, QemuMachine, RunScope};
 use faultline_targets::{Ending, Execution, Plugin, StopFlag, Target};
 use serde_json::Value;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -120,7 +120,7 @@ impl Guest {
         let report = self.lab.path("report.json");
         let (arguments, program) = match job {
             Job::ZeroFill => (words("base", "process", cpus, 64), None),
-            Job::Script(files) => (Vec::new(), Some(ProgramRun { files, directory: "/tmp", is_whole: false })),
+            Job::Script(files) => (Vec::new(), Some(ProgramRun { files, directory: "/tmp", scope: RunScope::Marks })),
         };
         let execution = Execution {
             workload: "zero_fill".to_owned(),

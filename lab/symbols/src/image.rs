@@ -106,6 +106,21 @@ impl Image {
         Some(address.wrapping_sub(in_file))
     }
 
+    /// The place in the file of the code at an address.
+    pub(crate) fn code_offset(&self, address: u64) -> Option<u64> {
+        let is_in = |segment: &&CodeSegment| {
+            (segment.address..segment.address + (segment.to - segment.from)).contains(&address)
+        };
+        self.code.iter().find(is_in).map(|segment| segment.from + (address - segment.address))
+    }
+
+    /// The file's code, each part with the address of its first byte.
+    pub(crate) fn code_segments<'a>(&self, file: &'a [u8]) -> impl Iterator<Item = (u64, &'a [u8])> {
+        self.code.iter().filter_map(|segment| {
+            Some((segment.address, file.get(segment.from as usize..(segment.to as usize).min(file.len()))?))
+        })
+    }
+
     /// True if it has names.
     pub fn has_symbols(&self) -> bool {
         !self.table.is_empty()

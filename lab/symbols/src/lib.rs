@@ -11,6 +11,7 @@ mod btf;
 mod by_type;
 mod debug_file;
 mod dwarf;
+mod function_code;
 mod generated;
 mod heaps;
 mod image;
@@ -30,6 +31,7 @@ mod written_btf;
 
 pub use artefact::{Artefact, LinkInput, link_inputs};
 pub use debug_file::DebugDirectories;
+pub use function_code::FunctionCode;
 pub use heaps::Heaps;
 pub use image::Image;
 pub use kallsyms::Kallsyms;

@@ -64,6 +64,15 @@ impl SymbolTable {
         self.0.iter().find(|symbol| symbol.name == name).map(|symbol| symbol.address)
     }
 
+    /// Addresses and sizes of the functions with that name, each address once.
+    pub(crate) fn code_named(&self, name: &str) -> Vec<(u64, u64)> {
+        let named = self.0.iter().filter(|symbol| symbol.kind == Kind::Code && symbol.name == name);
+        let mut found: Vec<(u64, u64)> = named.map(|symbol| (symbol.address, symbol.size)).collect();
+        found.sort_unstable();
+        found.dedup_by_key(|(address, _)| *address);
+        found
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

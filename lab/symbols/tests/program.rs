@@ -5,7 +5,7 @@ use crate::compiled::Compiled;
 use faultline_lens_format::{RawSample, Space, Stack};
 use faultline_record::lens::counted::{GeneratedCode, Mapping};
 use faultline_record::lens::data::{Code, Data};
-use faultline_symbols::{DebugDirectories, Heaps, Image, Names, ProgramNames};
+use faultline_symbols::{DebugDirectories, FunctionCode, Heaps, Image, Names, ProgramNames};
 use object::{Object, ObjectSegment, SegmentFlags, elf};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -116,6 +116,20 @@ fn a_function_begins_at_its_line() {
     assert!(file.ends_with("counters.c") && (declared..declared + 4).contains(&line), "{file}:{line}, not {declared}");
     assert_eq!(image(&["-g"]).first_line("nothing"), None);
     assert_eq!(image(&["-g0"]).first_line("worker"), None);
+}
+
+#[test]
+fn a_function_is_found_by_its_code_and_place_in_a_page() {
+    let program = pie(&["-g"]);
+    let image = Image::parse(&program.bytes).unwrap();
+    let [worker] = &image.functions_named("worker", &program.bytes)[..] else { panic!("one worker") };
+    assert_eq!(worker.page_offset, program.address_of("worker") % 4096);
+    assert!((1..=64).contains(&worker.bytes.len()));
+    assert_eq!(image.places_like(worker, &program.bytes), 1);
+    let other = FunctionCode { page_offset: worker.page_offset + 1, ..worker.clone() };
+    assert_eq!(image.places_like(&other, &program.bytes), 0);
+    assert_eq!(image.functions_named("pool", &program.bytes), [], "data");
+    assert_eq!(image.functions_named("nothing", &program.bytes), []);
 }
 
 #[test]

@@ -12,7 +12,7 @@
 static void count_program(char **words, bool is_refused)
 {
     if (!is_refused)
-        counted_run(words[1], strcmp(words[0], "whole") == 0, words + 2);
+        counted_run(words[1], words[0], words + 2);
 }
 
 bool guest_commands_obey(char **words, size_t count, bool is_refused)

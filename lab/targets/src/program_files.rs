@@ -159,6 +159,24 @@ impl ProgramFiles {
         self.tree.source(Path::new(place))
     }
 
+    /// All files of this host that the guest gets, the program's own first, by path in the guest.
+    pub fn sources(&self) -> impl Iterator<Item = (&Path, &Path)> {
+        let files = || self.tree.nodes().filter_map(|(path, _)| Some((path, self.tree.source(path)?)));
+        let is_program = |(path, _): &(&Path, &Path)| *path == self.place;
+        files().filter(is_program).chain(files().filter(move |file| !is_program(file)))
+    }
+
+    /// The file of this host behind the guest's file or link of that name.
+    pub fn file_named(&self, name: &str) -> Option<PathBuf> {
+        let mut named = self.tree.nodes().filter(|(path, _)| path.file_name().is_some_and(|of| of == name));
+        named.find_map(|(path, node)| match node {
+            Node::File { source, .. } => Some(source.clone()),
+            // The guest's links are this host's.
+            Node::Link(_) => path.canonicalize().ok(),
+            _ => None,
+        })
+    }
+
     /// True if a file or link of the guest has that name, without directories.
     pub fn has_name(&self, name: &str) -> bool {
         let is_file = |node: &Node| matches!(node, Node::File { .. } | Node::Link(_));

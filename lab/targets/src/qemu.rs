@@ -26,7 +26,7 @@ pub(crate) use disk::{
 pub use emulator::EMULATOR_VERSION;
 pub(crate) use emulator::of_host as facts_of_host;
 pub use emulator::{Emulator, PROGRAM as EMULATOR_PROGRAM};
-pub use execution::{GuestExecuted, GuestExecution, ProgramRun, Told};
+pub use execution::{GuestExecuted, GuestExecution, ProgramRun, RunScope, Told};
 pub use initramfs::check_network_drivers;
 pub use kernel_image::{GuestPaths, MachineRequest, Named};
 pub use kernel_image::{KernelImage, check_startable, is_disk};

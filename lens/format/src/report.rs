@@ -37,9 +37,9 @@ impl LensMode {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Scope {
-    /// The whole run.
+    /// The whole run, or all of it from a chosen place on.
     Whole,
-    /// The instructions between begin and end marks.
+    /// The instructions between begin and end marks, or up to a chosen function.
     Marks,
 }
 

@@ -2,6 +2,7 @@
 //! The plugin's arguments, each `key=value`: parsing and validation.
 
 use crate::address::Addresses;
+use crate::function_start::FunctionStart;
 use crate::ownership::MOST_CPUS;
 use crate::processes::{Processes, ProgramId};
 use crate::region::{CodeRange, RegionEnd, Selection};
@@ -27,6 +28,10 @@ pub(crate) struct Arguments {
     pub(crate) selection: Selection,
     /// Name of the program whose processes are counted; all are if `None`.
     pub(crate) process: Option<String>,
+    /// Function of a program whose calls begin a region.
+    pub(crate) from: Option<FunctionStart>,
+    /// Function of a program whose calls end the region.
+    pub(crate) to: Option<FunctionStart>,
     /// The rule that identifies places in memory.
     pub(crate) addresses: Addresses,
     /// End the machine with its first region.
@@ -56,6 +61,8 @@ pub(crate) enum ArgumentError {
     Switch(&'static str, String),
     #[error("agent={0}: expected FROM-TO, two hexadecimal addresses of code")]
     Agent(String),
+    #[error("{0}={1}: expected OFFSET:BYTES, the place in a page and the first bytes of a function")]
+    Function(&'static str, String),
     #[error("{0}: requires agent")]
     NoAgent(&'static str),
     #[error("addresses={0}: expected linux or physical")]
@@ -98,6 +105,8 @@ const OTHER_KEYS: &[&str] = &[
     "agent",
     "kernel_too",
     "process",
+    "from",
+    "to",
     "addresses",
     "once",
     "say_end",
@@ -146,9 +155,14 @@ impl Arguments {
         let sockets = count("sockets")?.unwrap_or(1);
         let cpus_per_cache = count("cpus_per_cache")?.unwrap_or_else(|| cpus / sockets.max(1));
         let selection = selection(given("agent"), switch("kernel_too", given("kernel_too"))?)?;
-        if given("process").is_some() && !selection.is_program() {
-            return Err(ArgumentError::NoAgent("process"));
+        let of_programs = ["process", "from", "to"];
+        if let Some(key) = of_programs.into_iter().find(|key| given(key).is_some() && !selection.is_program()) {
+            return Err(ArgumentError::NoAgent(key));
         }
+        let function = |key| {
+            let wrong = |text: &str| ArgumentError::Function(key, text.into());
+            given(key).map(|text| text.parse().map_err(|()| wrong(text))).transpose()
+        };
         let (times, delays) = (times(count)?, delays(count)?);
         if delays.is_some() && cpus > MOST_CPUS.into() {
             return Err(ArgumentError::Cpus(cpus));
@@ -174,6 +188,8 @@ impl Arguments {
             output: output.ok_or(ArgumentError::Missing("output", "FILE"))?.into(),
             whole: switch("whole", given("whole"))?,
             process: given("process").map(str::to_owned),
+            from: function("from")?,
+            to: function("to")?,
             selection,
             addresses: addresses(given("addresses"))?,
             once: switch("once", given("once"))?,
@@ -340,6 +356,9 @@ mod tests {
         assert_eq!(turns("quantum=499"), Err(ArgumentError::KernelQuantum(499)));
         assert_eq!(turns("private_quantum=4000"), Err(ArgumentError::KernelPrivateQuantum(4000)));
         assert!(program(&[]).selection.is_program());
+        let bounded = program(&["process=server", "from=10:f3", "to=20:55"]);
+        assert_eq!((bounded.process.as_deref(), bounded.from), (Some("server"), "10:f3".parse().ok()));
+        assert_eq!(bounded.to, "20:55".parse().ok());
         assert_eq!(program(&[]).quanta(), Quanta { contended: 5, private: 200 });
         assert_eq!((program(&["quantum=7"]).check_turns(), program(&["quantum=0"]).machine.quantum), (Ok(()), 0));
         let far = kernel(&["other_socket_ns=130", "cache_lines=512", "cache_ways=8"]);
@@ -372,6 +391,11 @@ mod tests {
             "agent=x: expected FROM-TO, two hexadecimal addresses of code"
         );
         assert_eq!(refused(&["cpus=2", "output=r", "kernel_too=on"]), "kernel_too: requires agent");
+        assert_eq!(refused(&["cpus=2", "output=r", "process=server"]), "process: requires agent");
+        assert_eq!(
+            refused(&["cpus=2", "output=r", "agent=1000-2000", "from=main"]),
+            "from=main: expected OFFSET:BYTES, the place in a page and the first bytes of a function"
+        );
         assert_eq!(refused(&["cpus=2", "output=r", "addresses=x"]), "addresses=x: expected linux or physical");
         assert_eq!(refused(&["cpus=2", "output=r", "sockets=0"]), "0 sockets: must be 1 … 64");
         assert_eq!(refused(&["cpus=8", "output=r", "sockets=3"]), "8 CPUs don't divide evenly among 3 sockets");

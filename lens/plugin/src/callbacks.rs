@@ -4,6 +4,7 @@
 
 use crate::address::KERNEL;
 use crate::arguments::Arguments;
+use crate::function_start;
 use crate::guest_clock;
 use crate::inspector;
 use crate::instruction::{self, BlockStart, Mark, Shows, Site};
@@ -70,6 +71,7 @@ extern "C" fn watch_for_mark(first: usize, second: usize) {
             let address = lens.qemu.address(instruction);
             if lens.knows_processes() {
                 switches::watch(lens, instruction, address, bytes);
+                function_start::watch_for_first(lens, instruction, address, bytes);
             }
             if instruction::mark(bytes) == Some(Mark::Begin) && lens.obeys_mark(address) {
                 lens.qemu.on_instruction(instruction, on_first_begin, 0);
@@ -121,6 +123,7 @@ extern "C" fn instrument(first: usize, second: usize) {
             lens.qemu.on_access_with_registers(instruction, on_access_in_turn, site);
             if lens.knows_processes() {
                 switches::watch(lens, instruction, address, bytes);
+                function_start::watch(lens, instruction, address, bytes);
             }
             if lens.knows_interrupts() {
                 watch_context(lens, instruction, bytes, shows == Shows::Handler);
@@ -151,9 +154,12 @@ unsafe fn watch_context(lens: &Lens, instruction: *mut Instruction, bytes: &[u8]
 }
 
 extern "C" fn on_first_begin(_cpu: c_uint, _data: *mut c_void) {
-    if let Some(lens) = LENS.get()
-        && lens.arm()
-    {
+    LENS.get().into_iter().for_each(arm);
+}
+
+/// Begins the first region, once everything is instrumented.
+pub(crate) fn arm(lens: &Lens) {
+    if lens.arm() {
         if lens.arguments.selection.counts(KERNEL) || lens.arguments.machine.delays.is_some() {
             lens.handlers.get_or_init(|| inspector::interrupt_handlers(lens.arguments.topology.cpus()));
         }

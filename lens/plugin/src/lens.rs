@@ -137,6 +137,12 @@ impl Lens {
         counter.run(program, self.arguments.chooses(processes, program));
     }
 
+    /// True if a CPU runs a process that is counted.
+    pub(crate) fn is_chosen(&self, cpu: u32) -> bool {
+        // SAFETY: this is called in a CPU's callback, and the loan ends at once.
+        self.counters.get(cpu as usize).is_some_and(|counter| unsafe { counter.lend() }.is_chosen())
+    }
+
     /// The evidence that a block at an address gives of the interrupts that its CPU is in.
     pub(crate) fn shows(&self, address: u64) -> Shows {
         match self.handlers.get().and_then(Option::as_ref) {

@@ -20,6 +20,7 @@ mod address;
 mod arguments;
 mod callbacks;
 mod counter;
+mod function_start;
 mod guest_clock;
 mod guest_time;
 mod icount;

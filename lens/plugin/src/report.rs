@@ -62,7 +62,7 @@ pub(crate) fn report(facts: &Facts<'_>) -> RawReport {
         version: VERSION,
         target: "x86_64".to_owned(),
         mode: if selection.is_program() { LensMode::Program } else { LensMode::Kernel },
-        scope: if facts.arguments.whole { Scope::Whole } else { Scope::Marks },
+        scope: if facts.arguments.whole && facts.arguments.to.is_none() { Scope::Whole } else { Scope::Marks },
         regions: facts.regions.into(),
         machine: machine.clone(),
         direct_map: (facts.arguments.addresses == Addresses::Linux).then_some(DIRECT_MAP),

@@ -15,14 +15,14 @@ use crate::target::GuestRuns;
 use faultline_record::artefact::Artefact;
 use faultline_record::facts::Facts;
 use faultline_record::lens::guest_kernel::KernelSymbol;
-use faultline_record::lens::settings::{LensAgain, LensSettings, ProgramGuest};
+use faultline_record::lens::settings::{Bounds, LensAgain, LensSettings, ProgramGuest};
 use faultline_record::machine::{Guest, Machine, MachineShape};
 use faultline_record::plan::{MeasuredLine, PlanItem};
 use faultline_record::record::RunHead;
 use faultline_record::subject::{BuildResult, Subject, SubjectIndex};
 use faultline_runner::lens::{Naming, block_of_programs};
 use faultline_symbols::DebugDirectories;
-use faultline_targets::counting::{CountableGuest, CountedProgram, Lens};
+use faultline_targets::counting::{CountableGuest, CountedProgram, Lens, RegionBounds};
 use faultline_targets::program_files::{ProgramFiles, With};
 use faultline_targets::qemu::KernelImage;
 use faultline_targets::{Target, TargetError};
@@ -78,6 +78,7 @@ pub fn settings_of_builds(request: &BuildsRequest, lab: &Lab<'_>) -> Result<Lens
             environment: environment(&request.environment),
             kernel_too: request.kernel_too,
             process: None,
+            bounds: Bounds::default(),
             debug_directories: Vec::new(),
             files_sha256: None,
         }),
@@ -174,6 +175,7 @@ impl LensOfBuilds {
             is_whole,
             kernel_too: self.saved.kernel_too,
             process: None,
+            bounds: RegionBounds::default(),
         };
         let debug = DebugDirectories::new(&[]);
         counted_in(self.first.as_ref(), self.symbols.clone(), &[shape], (program, debug), self.lens.clone())

@@ -1,5 +1,6 @@
 //! Lens runs: count cache-line transfers of a program or of a kernel, and apply gates.
 
+mod bounds;
 mod builds;
 mod costs;
 mod files;

@@ -4,7 +4,7 @@ use super::files::{found_again, saved, subject_again};
 use super::model::{each_once, guest, image, machine_request, symbols_failed};
 use super::request::LensProgramRequest;
 use super::run::{self, LensRun};
-use super::{files, gates, model};
+use super::{bounds, files, gates, model};
 use crate::conclusion::Measured;
 use crate::error::Error;
 use crate::lab::{Lab, Notice};
@@ -46,13 +46,15 @@ pub fn program(request: &LensProgramRequest, lab: &mut Lab<'_>) -> Result<Measur
     let files =
         ProgramFiles::find(argv, Path::new(&directory), &wanted.with, &environment).map_err(Error::target_as_usage)?;
     check_process(wanted.process.as_deref(), &files)?;
+    let debug = DebugDirectories::new(&wanted.debug_directories);
+    let bounds = bounds::found(&wanted.bounds, wanted.process.as_deref(), &files, &debug)?;
     let shapes = shapes(&machine, &threads, wanted.memory_mib, &files)?;
     lab.machines.lens_emulator(lab.places)?;
     let kernel = image(wanted.kernel.as_deref(), lab.places)?;
     let has_marks = look_into(files.program(), lab)?;
     let plugin = files::find_plugin(lab.places)?;
     let baseline = gates::baseline(&under.gates, lab.places)?;
-    let is_whole = request.whole || !has_marks;
+    let is_whole = request.whole || !has_marks || !wanted.bounds.are_none();
     let again = LensAgain {
         directory: Some(directory.clone()),
         whole: is_whole,
@@ -63,6 +65,7 @@ pub fn program(request: &LensProgramRequest, lab: &mut Lab<'_>) -> Result<Measur
             environment: environment.clone(),
             kernel_too: wanted.kernel_too,
             process: wanted.process.clone(),
+            bounds: wanted.bounds.clone(),
             debug_directories: wanted
                 .debug_directories
                 .iter()
@@ -87,9 +90,9 @@ pub fn program(request: &LensProgramRequest, lab: &mut Lab<'_>) -> Result<Measur
         is_whole,
         kernel_too: wanted.kernel_too,
         process: wanted.process.clone(),
+        bounds,
     };
     let lens = Lens { plugin, model: machine, scratch: lab.places.scratch.clone() };
-    let debug = DebugDirectories::new(&wanted.debug_directories);
     let (target, naming) = counting(machine_request(guest, kernel), &shapes, (program, debug), lens, lab)?;
     let run = LensRun {
         plan: &plan,
@@ -136,6 +139,9 @@ pub(super) fn again(
         ));
     }
     let shapes = shapes(&lens.model, threads, again.memory_mib, &files)?;
+    let debug: Vec<PathBuf> = saved_guest.debug_directories.iter().map(PathBuf::from).collect();
+    let debug = DebugDirectories::new(&debug);
+    let bounds = bounds::found(&saved_guest.bounds, saved_guest.process.as_deref(), &files, &debug)?;
     let program = CountedProgram {
         files: Arc::new(files),
         directory: directory.clone(),
@@ -143,9 +149,8 @@ pub(super) fn again(
         is_whole: again.whole,
         kernel_too: saved_guest.kernel_too,
         process: saved_guest.process.clone(),
+        bounds,
     };
-    let debug: Vec<PathBuf> = saved_guest.debug_directories.iter().map(PathBuf::from).collect();
-    let debug = DebugDirectories::new(&debug);
     counting(machine_request(guest.clone(), kernel), &shapes, (program, debug), lens, lab)
 }
 

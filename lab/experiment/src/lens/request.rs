@@ -3,6 +3,7 @@
 use faultline_coherence::{Caches, CostTable};
 use faultline_record::cell::TaskMode;
 use faultline_record::lens::budget::Budget;
+use faultline_record::lens::settings::Bounds;
 use faultline_record::record::RunId;
 use faultline_record::subject::Commit;
 use faultline_targets::program_files::With;
@@ -142,6 +143,8 @@ pub struct GuestRequest {
     pub kernel_too: bool,
     /// Name of the program whose processes are counted; all are if `None`.
     pub process: Option<String>,
+    /// Bounds of the counted region. With bounds, marks are ignored.
+    pub bounds: Bounds,
     /// Absolute directories with debug files, searched before the system's.
     pub debug_directories: Vec<PathBuf>,
     /// The kernel's image; the default one if `None`.

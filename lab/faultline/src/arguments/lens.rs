@@ -2,16 +2,19 @@
 
 use super::measure::Mode;
 use super::values::{
-    MOST_OPERATIONS, commit, from_to, jobs, label, repeats, run_candidates, seed, size, task_count, workload_candidates,
+    MOST_OPERATIONS, commit, from_to, jobs, label, positive_duration, repeats, run_candidates, seed, size, task_count,
+    workload_candidates,
 };
 use super::{Conduct, FormatArgument};
 use clap::{Args, Subcommand};
 use faultline_coherence::{Caches, Topology};
 use faultline_experiment::lens::{Module, USUAL_SEED, With};
 use faultline_record::lens::budget::{Budget, BudgetError};
+use faultline_record::lens::settings;
 use faultline_record::subject::Commit;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// Help of `--limit`, whose default differs from that of timed runs.
 const LIMIT: &str = "Time limit of each execution with the guest's boot; counts up to then are kept [default: 20 min]";
@@ -135,16 +138,16 @@ pub(crate) struct Counting {
 
     /// Guests that run at the same time, each on one CPU of this host; counts do not depend on it
     /// [default: as CPUs and memory allow]
-    #[arg(long, value_name = "N", value_parser = jobs)]
+    #[arg(long, value_name = "N", hide_short_help = true, value_parser = jobs)]
     pub(crate) jobs: Option<NonZeroUsize>,
 
     /// Label for the run
-    #[arg(long, value_name = "TEXT", value_parser = label)]
+    #[arg(long, value_name = "TEXT", value_parser = label, hide_short_help = true)]
     pub(crate) label: Option<String>,
 
     /// Commit that the program or kernel was built from, at least 7 digits; `compare` finds the run
     /// by it
-    #[arg(long, value_name = "COMMIT", value_parser = commit)]
+    #[arg(long, value_name = "COMMIT", hide_short_help = true, value_parser = commit)]
     pub(crate) commit: Option<Commit>,
 }
 
@@ -171,7 +174,7 @@ Examples:
   faultline lens program --tasks 1,2,8 --ops 10000 -- ./counters {tasks} 10000
   faultline lens program --whole --sockets 2 --costs epyc-milan -- ./solver input
   faultline lens program --tasks 8 --budget 'counters<=20@8' -- ./counters {tasks} 10000
-  faultline lens program --with conf/ --env MODE=fast -- ./run-server-and-clients.sh
+  faultline lens program --with conf/ --process server --after 2s -- ./run-server-and-clients.sh
 The program runs in a guest, an emulated machine that boots the distribution's kernel, with a CPU for each task and one
 more for the thread that starts them. The guest has the program's libraries and interpreters, the files among its arguments,
 and what `--with` adds. The program may write everywhere, and has /tmp for scratch files.
@@ -206,10 +209,39 @@ pub(crate) struct Program {
     pub(crate) process: Option<String>,
 
     #[command(flatten)]
+    pub(crate) bounds: Bounds,
+
+    #[command(flatten)]
     pub(crate) guest: ProgramGuest,
 
     #[command(flatten)]
     pub(crate) under: UnderLens,
+}
+
+/// Bounds of the counted region of a program.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Region")]
+pub(crate) struct Bounds {
+    /// Count from each call of a function on, and ignore marks: `pthread_create` for the first
+    /// thread's creation
+    #[arg(long, value_name = "FUNCTION", conflicts_with_all = ["whole", "after"])]
+    pub(crate) from: Option<String>,
+
+    /// Count up to the next call of a function
+    #[arg(long, value_name = "FUNCTION", conflicts_with = "whole")]
+    pub(crate) to: Option<String>,
+
+    /// Count from that time of the guest on, after the program's start: 2s
+    #[arg(long, value_name = "TIME", value_parser = positive_duration, conflicts_with = "whole")]
+    pub(crate) after: Option<Duration>,
+}
+
+impl Bounds {
+    /// The bounds as saved.
+    pub(crate) fn bounds(&self) -> settings::Bounds {
+        let milliseconds = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+        settings::Bounds { from: self.from.clone(), to: self.to.clone(), after_ms: self.after.map(milliseconds) }
+    }
 }
 
 /// The guest in which a program runs.

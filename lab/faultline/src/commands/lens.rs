@@ -69,6 +69,7 @@ fn program(arguments: &Program, global: &Global) -> Result<ExitCode, Failure> {
             environment: guest.env.clone(),
             kernel_too: arguments.kernel_too,
             process: arguments.process.clone(),
+            bounds: arguments.bounds.bounds(),
             debug_directories: guest.debug_dir.clone(),
             kernel: guest.kernel.clone(),
             parameters: guest.append.clone(),

@@ -103,12 +103,36 @@ pub struct ProgramGuest {
     /// Name of the program whose processes are counted; all are if `None`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub process: Option<String>,
+    /// Bounds of the counted region besides marks.
+    #[serde(default, skip_serializing_if = "Bounds::are_none")]
+    pub bounds: Bounds,
     /// Host directories with debug files, besides the system's.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub debug_directories: Vec<String>,
     /// SHA-256 of all files, in hexadecimal; `None` if there are many programs, built from commits.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub files_sha256: Option<String>,
+}
+
+/// Bounds of the counted region of a program, besides its marks.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Bounds {
+    /// Function whose calls begin a region.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from: Option<String>,
+    /// Function whose calls end the region.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub to: Option<String>,
+    /// Milliseconds of the guest's time from the program's start to the region's beginning.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after_ms: Option<u64>,
+}
+
+impl Bounds {
+    /// True without bounds.
+    pub fn are_none(&self) -> bool {
+        *self == Bounds::default()
+    }
 }
 
 /// A file, and the hash of its contents.

@@ -164,12 +164,18 @@ impl AtTheEnd {
     /// region of a whole run.
     fn heaps(self, report: &CountedReport) -> Heaps {
         match self {
-            AtTheEnd::Program { seen } if report.agent.forks == 0 && report.counts.scope == Scope::Marks => {
+            AtTheEnd::Program { seen } if is_of_one_process(report) && report.counts.scope == Scope::Marks => {
                 seen.into_inner().unwrap_or_else(PoisonError::into_inner)
             }
             _ => Heaps::default(),
         }
     }
+}
+
+/// True if the counts are those of one process.
+fn is_of_one_process(report: &CountedReport) -> bool {
+    let counted = report.counts.processes.iter().filter(|of| of.is_counted);
+    report.agent.forks == 0 || counted.map(|of| of.processes).sum::<u64>() == 1
 }
 
 fn put<T>(place: &Mutex<T>, seen: T) {

@@ -1,7 +1,7 @@
 //! Differences in the set-up of two lens runs, and whether they count the same subject.
 
 use crate::lens::comparison::EnvironmentPart;
-use faultline_record::lens::settings::{LensAgain, LensSettings};
+use faultline_record::lens::settings::{Bounds, LensAgain, LensSettings};
 use faultline_record::record::RunRecord;
 use faultline_record::subject::{SubjectIndex, SubjectKind};
 use std::collections::BTreeSet;
@@ -47,8 +47,8 @@ pub(crate) fn is_same_subject(a: &RunRecord, b: &RunRecord) -> bool {
 }
 
 /// The counted part of a program's run.
-fn part(again: &LensAgain) -> (bool, Option<&str>) {
-    (again.whole, again.guest.as_ref().and_then(|guest| guest.process.as_deref()))
+fn part(again: &LensAgain) -> (bool, Option<(&Option<String>, &Bounds)>) {
+    (again.whole, again.guest.as_ref().map(|guest| (&guest.process, &guest.bounds)))
 }
 
 /// Sockets, caches, table of costs and quanta of the model.
@@ -148,6 +148,7 @@ mod tests {
                     environment: Vec::new(),
                     kernel_too: false,
                     process: Some("server".to_owned()),
+                    bounds: Bounds::default(),
                     debug_directories: Vec::new(),
                     files_sha256: None,
                 });

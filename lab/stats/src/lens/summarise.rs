@@ -280,7 +280,10 @@ mod tests {
         let [server, client] = &with(vec![of("server", true, 300, 300), of("client", false, 200, 0)])[..] else {
             panic!()
         };
-        assert_eq!((server.name.as_str(), server.transfers, server.share, server.false_share), ("server", 0.6, 0.75, 0.5));
+        assert_eq!(
+            (server.name.as_str(), server.transfers, server.share, server.false_share),
+            ("server", 0.6, 0.75, 0.5)
+        );
         assert_eq!((client.is_counted, client.share, client.instructions), (false, 0.25, 5.0));
     }
 

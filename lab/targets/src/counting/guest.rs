@@ -1,7 +1,7 @@
 //! Guests under the lens: one machine per number of CPUs, one boot per execution. They run
 //! workloads or a user's program.
 
-use super::{AtEnd, Counted, Counting, Lens};
+use super::{AtEnd, Counted, Counting, Lens, RegionBounds};
 use crate::execution::LineSink;
 use crate::program_files::ProgramFiles;
 use crate::qemu::{GuestExecution, ProgramRun, QemuMachine, Told};
@@ -109,8 +109,13 @@ impl CountingGuest {
         }
     }
 
-    /// The report. Fails, with a text, if no process ran the program that is to be counted.
+    /// The report. Fails, with a text, if the region did not begin where it should, or if no
+    /// process ran the program that is to be counted.
     fn with_process(&self, report: RawReport) -> Result<RawReport, String> {
+        let bounds = self.program.as_ref().filter(|_| report.regions == 0).map(|guest| &guest.program.bounds);
+        if let Some(reason) = bounds.and_then(RegionBounds::not_reached) {
+            return Err(reason);
+        }
         let wanted = self.program.as_ref().and_then(|guest| guest.program.process.as_deref());
         match wanted.filter(|_| !report.processes.iter().any(|of| of.is_counted)) {
             None => Ok(report),
@@ -261,12 +266,14 @@ pub struct CountedProgram {
     pub kernel_too: bool,
     /// Name of the program whose processes are counted; all are if `None`.
     pub process: Option<String>,
+    /// Bounds of the region besides marks. With bounds, marks are ignored.
+    pub bounds: RegionBounds,
 }
 
 impl CountedProgram {
     /// The program for the guest.
     pub(super) fn run(&self) -> ProgramRun<'_> {
-        ProgramRun { files: &self.files, directory: &self.directory, is_whole: self.is_whole }
+        ProgramRun { files: &self.files, directory: &self.directory, scope: self.bounds.scope(self.is_whole) }
     }
 
     /// The execution in the program's environment. `PATH` is the guest's unless the user sets it.
@@ -284,6 +291,7 @@ impl CountedProgram {
         if self.kernel_too {
             plugin.values.push(("kernel_too".to_owned(), "on".to_owned()));
         }
+        plugin.values.extend(self.bounds.options());
         plugin.values.extend(self.process.clone().map(|name| ("process".to_owned(), name)));
         plugin
     }

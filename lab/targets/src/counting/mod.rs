@@ -2,11 +2,13 @@
 //! lines that move between CPUs and writes a report. Other crates find names for the lines and the
 //! code.
 
+mod bounds;
 mod guest;
 mod lens;
 mod machine;
 pub(crate) mod model;
 
+pub use bounds::{FunctionStart, RegionBounds};
 pub use guest::{CountableGuest, CountedProgram, CountingGuest};
 pub use lens::Lens;
 pub use machine::CountingMachine;

@@ -41,8 +41,33 @@ pub struct ProgramRun<'a> {
     pub files: &'a ProgramFiles,
     /// Working directory on this host.
     pub directory: &'a str,
-    /// The region of interest is the whole run.
-    pub is_whole: bool,
+    /// The scope of the region of interest.
+    pub scope: RunScope,
+}
+
+/// The part of a program's run that the agent marks as the region of interest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RunScope {
+    /// The whole run.
+    Whole,
+    /// The run from that many milliseconds of the guest's time on.
+    After {
+        /// The milliseconds.
+        ms: u64,
+    },
+    /// Only the end of the run; marks of the program, or the plugin, begin the region.
+    Marks,
+}
+
+impl RunScope {
+    /// The scope in the plan's notation.
+    fn word(self) -> String {
+        match self {
+            RunScope::Whole => "whole".to_owned(),
+            RunScope::After { ms } => format!("after:{ms}"),
+            RunScope::Marks => "marks".to_owned(),
+        }
+    }
 }
 
 /// The result of such an execution.
@@ -152,9 +177,8 @@ fn add_execution(plan: &mut Plan, wanted: &GuestExecution<'_>) -> Result<(), Str
 
 /// The agent's command that runs a user's program.
 fn program_command(program: &ProgramRun<'_>, execution: &Execution) -> Vec<String> {
-    let scope = if program.is_whole { "whole" } else { "marks" };
     let paths = [program.files.directory(), program.files.place()].map(|path| path.to_string_lossy().into_owned());
-    let words = ["count", scope].map(str::to_owned).into_iter().chain(paths);
+    let words = ["count".to_owned(), program.scope.word()].into_iter().chain(paths);
     words.chain(execution.arguments.iter().cloned()).collect()
 }
 
@@ -243,7 +267,7 @@ mod tests {
     fn a_users_program_runs_in_its_directory() {
         let own = std::env::current_exe().unwrap();
         let files = ProgramFiles::find(&[own.to_str().unwrap().to_owned()], Path::new("/usr"), &[], &[]).unwrap();
-        let program = ProgramRun { files: &files, directory: "/usr", is_whole: true };
+        let program = ProgramRun { files: &files, directory: "/usr", scope: RunScope::Whole };
         let execution = Execution { system_settings: Vec::new(), ..execution() };
         let plan =
             plan(&GuestExecution { program: Some(program), ..wanted(&execution) }, &NetworkDrivers::default(), 2)
@@ -254,6 +278,7 @@ mod tests {
         let place = format!("/program/{}", own.file_name().unwrap().to_str().unwrap());
         expected.add(&["count", "whole", "/usr", &place, "--ops"]);
         assert_eq!(plan, expected);
+        assert_eq!(RunScope::After { ms: 2000 }.word(), "after:2000");
     }
 
     #[test]
