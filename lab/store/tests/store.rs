@@ -312,6 +312,7 @@ fn reading() -> Reading {
         problems: Vec::new(),
         untyped: None,
         by_type: ByType::default(),
+        by_object: Vec::new(),
         callers: None,
         spent: Spent::default(),
         predicted_ns: 12.5,

@@ -1,8 +1,10 @@
 //! The transfers of a report by type: every access that made a line move is counted for the object
 //! and member that it touched.
 
+use crate::by_object::{Objects, owner};
 use crate::names::{InObject, Located, Names, StructureId};
 use faultline_lens_format::{LINE_BYTES, RawAccess, RawLine, WORD_BYTES};
+use faultline_record::lens::by_object::ObjectReading;
 use faultline_record::lens::by_type::{
     Begins, ByType, SITES_KEPT_OF_ACCESS, Sharing, SiteTransfers, TypeAccess, TypeReading, Untypeable,
     UntypedTransfers, Used,
@@ -11,18 +13,22 @@ use faultline_record::lens::data::Data;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-/// All transfers of a report by type.
-pub(crate) fn by_type(lines: &[RawLine], names: &dyn Names) -> ByType {
+/// All transfers of a report by type and by object.
+pub(crate) fn by_type(lines: &[RawLine], names: &dyn Names) -> (ByType, Vec<ObjectReading>) {
+    let mut objects = Objects::new(names);
     let mut sums = Sums { names, structures: HashMap::new(), types: BTreeMap::new(), untyped: BTreeMap::new() };
     for line in lines {
         let mut located: BTreeMap<u64, Located> = BTreeMap::new();
+        let mover = objects.mover(line);
         for access in &line.accesses {
             let locate = || names.locate(line.address.wrapping_add(access.offset), line.space, line.contents);
             let located = located.entry(access.offset).or_insert_with(locate);
             sums.add(line, access, located);
+            let of = located.object.and_then(|object| sums.key(object)).map(|(name, _)| name);
+            objects.add(line, access, owner(&located.data, of, mover.as_deref()));
         }
     }
-    sums.into_by_type()
+    (sums.into_by_type(), objects.into_readings())
 }
 
 /// A type by its name and bytes: a program describes it once in each of its parts.
@@ -140,7 +146,8 @@ impl AccessSums {
     }
 }
 
-fn untypeable(data: &Data) -> Untypeable {
+/// The kind of data without a type.
+pub(crate) fn untypeable(data: &Data) -> Untypeable {
     match data {
         Data::Symbol { .. } => Untypeable::Variables,
         Data::PerCpu { .. } => Untypeable::PerCpuVariables,

@@ -8,6 +8,7 @@
 mod address_space;
 mod artefact;
 mod btf;
+mod by_object;
 mod by_type;
 mod debug_file;
 mod dwarf;

@@ -21,16 +21,18 @@ const PARTS_KEPT: usize = 16;
 /// part.
 pub fn name_reading(report: CountedReport, names: &dyn Names, operations: NonZeroU64) -> Reading {
     let CountedReport { counts: raw, agent } = report;
-    let by_type = by_type(&raw.operation.lines, names);
+    let (by_type, by_object) = by_type(&raw.operation.lines, names);
     let (lines, sites) = (kept_lines(&raw.operation, names), sites(&raw.operation));
     let addresses: BTreeSet<u64> = lines.iter().map(|line| line.address).collect();
     let callers = raw.samples.as_ref().map(|samples| callers(samples, &addresses, names));
     let interrupt = raw.interrupt.as_ref().map(|counts| interrupts(counts, names));
     let both = [Some((&lines, &sites)), interrupt.as_ref().map(|part| (&part.lines, &part.sites))];
     let of_types = by_type.types.iter().flat_map(|of| &of.accesses);
-    let of_types = of_types.flat_map(|access| access.by_site.iter().map(|site| site.address));
+    let of_types = of_types.flat_map(|access| &access.by_site);
+    let of_objects = by_object.iter().flat_map(|of| &of.by_site);
+    let of_data = of_types.chain(of_objects).map(|site| site.address);
     let code: BTreeSet<u64> =
-        both.into_iter().flatten().flat_map(|(lines, sites)| instructions(lines, sites)).chain(of_types).collect();
+        both.into_iter().flatten().flat_map(|(lines, sites)| instructions(lines, sites)).chain(of_data).collect();
     let overlap = Overlap { busy_time: raw.busy_time, overlapping_time: raw.overlapping_time };
     let lines_moved = raw.operation.lines.len() as u64;
     Reading {
@@ -56,6 +58,7 @@ pub fn name_reading(report: CountedReport, names: &dyn Names, operations: NonZer
         sites: sites.into_iter().take(SITES_KEPT).collect(),
         interrupt,
         by_type,
+        by_object,
         callers,
         overlap,
         spent: raw.spent,

@@ -4,6 +4,7 @@
 //! `symbols` finds the names. `stats` interprets the figures.
 
 pub mod budget;
+pub mod by_object;
 pub mod by_type;
 pub mod calibration;
 pub mod callers;

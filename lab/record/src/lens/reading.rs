@@ -1,6 +1,7 @@
 //! A report of the lens as it is saved: the top lines and sites, with names, and the number of
 //! operations.
 
+use crate::lens::by_object::ObjectReading;
 use crate::lens::by_type::{ByType, SiteTransfers, Untyped};
 use crate::lens::callers::Callers;
 use crate::lens::data::{Code, Data};
@@ -158,6 +159,9 @@ pub struct Reading {
     pub interrupt: Option<InterruptReading>,
     /// The transfers of all lines by type, without those of interrupts.
     pub by_type: ByType,
+    /// The same transfers by object, most first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub by_object: Vec<ObjectReading>,
     /// Callers of a sample of the transfers; `None` without a sample.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub callers: Option<Callers>,

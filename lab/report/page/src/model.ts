@@ -115,8 +115,9 @@ export type LensCurve = { operation: string, text: string, points: Array<LensPoi
 export type LensPoint = { cpus: number, transfers: Estimate | null, false_share: number | null, instructions: Estimate | null, capacity_misses: Estimate | null,
   interrupts: InterruptFigures | null, faults: number | null, overlap: number | null, rate: Estimate | null, rate_range?: Span | null, speedup: number | null,
   speedup_range?: Span | null, withheld?: Said<Withheld> | null, repeats: Array<number>, seeds: Array<number | null>, operations: number | null, by_distance:
-  ByDistance | null, processes?: Array<ProcessFigures>, lines_moved: number, lines: Array<LineFigures>, code: Array<CodeSite>, types: TypesFigures | null,
-  callers: CallersFigures | null, problems: Array<Said<Problem>>, untyped?: Untyped | null, failures: Array<Said<Failure>>, cut_short: Array<CutShort>, };
+  ByDistance | null, processes?: Array<ProcessFigures>, lines_moved: number, objects?: Array<ObjectFigures>, lines: Array<LineFigures>, code: Array<CodeSite>,
+  types: TypesFigures | null, callers: CallersFigures | null, problems: Array<Said<Problem>>, untyped?: Untyped | null, failures: Array<Said<Failure>>,
+  cut_short: Array<CutShort>, };
 export type LensSummary = { subject: unknown, settings: unknown, seeds: Array<number>, curves: Array<LensCurve>, };
 export type LensTypes = { format: string, run: RunId, asked: Array<string>, cells: Array<CellTypes>, };
 export type LensVerdict = { "kind": "free", reach: Reach, } | { "kind": "flat", reach: Reach, } | { "kind": "contended", reach: Reach, limit: LineLimit, } | {
@@ -139,6 +140,8 @@ export type NoFigure = { "reason": "no-such-cell" } | { "reason": "not-run" } | 
   "reason": "all-failed", failures: Array<Failure>, } | { "reason": "some-failed", failures: Array<Failure>, } | { "reason": "unlike", why: WhyUnmatched, } | {
   "reason": "counted-too-little", problem: Problem, };
 export type NotQuiet = "not-recorded" | "load" | "steal" | "busy-at-start" | "frequency";
+export type ObjectFigures = { owner: Owner, lines: number, cpus: number, transfers: number, share: number, read_share: number, false_share: number, code:
+  Array<CodeSite>, };
 export type OneBoot = "shared" | "unknown" | "confounded";
 export type Outcome = { "kind": "done" } | { "kind": "failed", step: string, errno: number, text: string, } | { "kind": "unsupported", step: string, text:
   string, } | { "kind": "timed_out", limit_ms: number, } | { "kind": "crashed", signal: number, stderr: string, } | { "kind": "exited", status: number, stderr:
@@ -146,6 +149,7 @@ export type Outcome = { "kind": "done" } | { "kind": "failed", step: string, err
   "kind": "left_changed", text: string, } | { "kind": "connection_lost", text: string, } | { "kind": "guest_failed", how: GuestFailure, text: string, console:
   string, } | { "kind": "not_counted", } & ({ "why": "no-operation" } | { "why": "no-mark" } | { "why": "no-report", problem: string, }) | { "kind":
   "not_translated", text: string, } | { "kind": "partner_failed", role: Role, outcome: Outcome, } | { "kind": "interrupted" };
+export type Owner = { "kind": "variable", name: string, } | { "kind": "type", name: string, } | { "kind": "memory", of: Untypeable, function: string | null, };
 export type Pair = { one: number, other: number, nearness: Nearness, hand_over: Time, };
 export type ParameterChange = { a: number, b: number, difference: Bounded, p: number, change: Move, };
 export type PlacedBucket = { from: number, to: number, bucket: Bucket, };

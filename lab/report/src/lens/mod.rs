@@ -128,6 +128,10 @@ fn top(sheet: &mut Sheet<'_>, operation: &str, point: &LensPoint) {
     if !point.processes.is_empty() {
         sheet.subtable(&format!("by program at {at}"), &points::processes(&point.processes), form);
     }
+    // A few lines say as much by themselves.
+    if point.lines_moved > SHOWN as u64 && !point.objects.is_empty() {
+        sheet.subtable(&format!("top objects at {at}"), &points::objects(&point.objects, SHOWN), form);
+    }
     if !point.lines.is_empty() {
         let heading = format!("top lines at {at}, of {} that moved", point.lines_moved);
         sheet.subtable(&heading, &points::lines(&point.lines, SHOWN), form);

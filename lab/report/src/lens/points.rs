@@ -9,7 +9,9 @@ use crate::table::{self, Attributes, Form, ResultTable, number};
 use crate::{figure, sentences};
 use faultline_stats::estimate::Estimate;
 use faultline_stats::lens::code_site::CodeSite;
-use faultline_stats::lens::summary::{InterruptFigures, LensCurve, LensPoint, LineFigures, ProcessFigures, Span};
+use faultline_stats::lens::summary::{
+    InterruptFigures, LensCurve, LensPoint, LineFigures, ObjectFigures, ProcessFigures, Span,
+};
 use faultline_stats::summary::RunSummary;
 use maud::{Markup, html as markup};
 
@@ -224,6 +226,34 @@ pub(super) fn moved_by(code: &[CodeSite]) -> Markup {
             (words::place(place)) " " span.mode { (format!("{:.0}\u{a0}%", place.share * 100.0)) } br;
         }
     }
+}
+
+/// The first `shown` objects, most transfers first, without those of 0.0 %.
+pub(crate) fn objects(objects: &[ObjectFigures], shown: usize) -> ResultTable<&ObjectFigures> {
+    ResultTable::new(object_columns(), words::above_zero(objects, |of| of.share).take(shown))
+}
+
+type ObjectColumn<'a> = table::Column<&'a ObjectFigures>;
+
+/// In narrow text, object and code share one column, which can wrap.
+fn object_columns<'a>() -> Vec<ObjectColumn<'a>> {
+    vec![
+        ObjectColumn::left("object", |of, _| words::object(of)).on(Form::ROOMY).row_heading(),
+        ObjectColumn::right("lines", |of, _| of.lines.to_string()).exact(|of| Some(of.lines as f64)),
+        ObjectColumn::right("transfers", |of, _| figure::transfers(of.transfers)).exact(|of| Some(of.transfers)),
+        ObjectColumn::right("share", |of, _| figure::percent(of.share)).exact(|of| Some(of.share)),
+        ObjectColumn::right("reads", |of, _| figure::percent(of.read_share)).exact(|of| Some(of.read_share)),
+        ObjectColumn::left("sharing", |of, _| words::sharing(of.false_share)),
+        ObjectColumn::right("CPUs", |of, _| of.cpus.to_string()).exact(|of| Some(of.cpus as f64)),
+        ObjectColumn::left("moved by", |of, _| words::code(&of.code, MOVERS))
+            .on(Form::ROOMY)
+            .class("words")
+            .html(|of| moved_by(&of.code)),
+        ObjectColumn::left("object, moved by", |of, _| {
+            format!("{}, by {}", words::object(of), words::code(&of.code, MOVERS))
+        })
+        .on(Form::NARROW),
+    ]
 }
 
 /// The programs that processes ran, without those of 0.0 %.

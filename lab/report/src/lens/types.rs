@@ -9,7 +9,6 @@ use crate::sheet::{Sheet, in_format};
 use crate::style::{Style, Tone};
 use crate::table::{self, Form, ResultTable};
 use crate::{figure, names, sentences};
-use faultline_record::lens::by_type::Untypeable;
 use faultline_stats::lens::types::{CellTypes, LensTypes, Moved, TypeFigures, TypesFigures};
 
 /// Maximum lines of text unless everything is requested.
@@ -142,7 +141,7 @@ pub(crate) fn rows<'a>(figures: &'a TypesFigures, most: usize) -> Vec<TypeRow<'a
     }
     let (first, last) = figures.untyped.split_at(UNTYPED.min(figures.untyped.len()));
     rows.extend(first.iter().map(|of| TypeRow {
-        name: one_line(&untypeable(&of.what)),
+        name: one_line(&words::untypeable(&of.what)),
         moved: of.moved,
         share: of.share,
         of: None,
@@ -191,21 +190,4 @@ pub(crate) fn table(rows: Vec<TypeRow<'_>>) -> ResultTable<TypeRow<'_>> {
             .on(&[Form::Wide, Form::Markdown]),
     ];
     ResultTable::new(columns, rows).sortable()
-}
-
-/// The name of untyped data.
-pub(crate) fn untypeable(what: &Untypeable) -> String {
-    match what {
-        Untypeable::Variables => "variables without a type".to_owned(),
-        Untypeable::PerCpuVariables => "CPUs' variables without a type".to_owned(),
-        Untypeable::Cache { name } => format!("{name}, type unknown"),
-        Untypeable::PageContents => "contents of pages".to_owned(),
-        Untypeable::PageTables => "page tables".to_owned(),
-        Untypeable::FreePages => "pages free at the end".to_owned(),
-        Untypeable::Stacks => "stacks".to_owned(),
-        Untypeable::KernelMemory => "other kernel memory".to_owned(),
-        Untypeable::Heap => "heap".to_owned(),
-        Untypeable::Mapped => "stacks and mappings".to_owned(),
-        Untypeable::Unknown => "unknown".to_owned(),
-    }
 }

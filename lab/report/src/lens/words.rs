@@ -4,11 +4,13 @@ use crate::escape::one_line;
 use crate::lens::seeds;
 use crate::style::{Signs, Tone, UNICODE};
 use crate::{figure, sentences};
+use faultline_record::lens::by_object::Owner;
+use faultline_record::lens::by_type::Untypeable;
 use faultline_record::subject::SubjectKind;
 use faultline_stats::lens::code_site::CodeSite;
 use faultline_stats::lens::summary::{
     AgainstOne, CutShort, Growth, InterruptFigures, LensCurve, LensPoint, LensSummary, LensVerdict, LineFigures,
-    LineLimit, Loss, ProcessFigures, Reach, Withheld,
+    LineLimit, Loss, ObjectFigures, ProcessFigures, Reach, Withheld,
 };
 use faultline_stats::said::Said;
 
@@ -322,9 +324,42 @@ pub(crate) fn place(place: &CodeSite) -> String {
     one_line(&around.chain(library).fold(place.name.clone(), |text, part| text + &part))
 }
 
+/// An object: `pool`, `mm_struct objects`, `heap, most by find`.
+pub(crate) fn object(of: &ObjectFigures) -> String {
+    let text = match &of.owner {
+        Owner::Variable { name } => name.clone(),
+        Owner::Type { name } => format!("{name} objects"),
+        Owner::Memory { of, function: None } => untypeable(of),
+        Owner::Memory { of, function: Some(function) } => format!("{}, most by {function}", untypeable(of)),
+    };
+    one_line(&text)
+}
+
+/// The name of untyped data.
+pub(crate) fn untypeable(what: &Untypeable) -> String {
+    match what {
+        Untypeable::Variables => "variables without a type".to_owned(),
+        Untypeable::PerCpuVariables => "CPUs' variables without a type".to_owned(),
+        Untypeable::Cache { name } => format!("{name}, type unknown"),
+        Untypeable::PageContents => "contents of pages".to_owned(),
+        Untypeable::PageTables => "page tables".to_owned(),
+        Untypeable::FreePages => "pages free at the end".to_owned(),
+        Untypeable::Stacks => "stacks".to_owned(),
+        Untypeable::KernelMemory => "other kernel memory".to_owned(),
+        Untypeable::Heap => "heap".to_owned(),
+        Untypeable::Mapped => "stacks and mappings".to_owned(),
+        Untypeable::Unknown => "unknown".to_owned(),
+    }
+}
+
 /// The code that moves a line: `do_fault mm.c:12 61 %, unlock 38 %`.
 pub(crate) fn movers(line: &LineFigures, named: usize) -> String {
-    let code = above_zero_rounded(&line.code).take(named);
+    code(&line.code, named)
+}
+
+/// Code with its shares: `do_fault mm.c:12 61 %, unlock 38 %`.
+pub(crate) fn code(code: &[CodeSite], named: usize) -> String {
+    let code = above_zero_rounded(code).take(named);
     let names = code.map(|code| format!("{} {:.0} %", place(code), code.share * 100.0));
     names.collect::<Vec<_>>().join(", ")
 }

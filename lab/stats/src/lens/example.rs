@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 use std::num::NonZeroU64;
 
 /// The only instruction that moves lines.
-const SITE: u64 = 0x40_1000;
+pub(crate) const SITE: u64 = 0x40_1000;
 
 /// The case of [`record`].
 pub(crate) fn case() -> Case {
@@ -117,6 +117,7 @@ pub(crate) fn reading(cpus: u32, operations: u64, lines: Vec<Line>) -> Reading {
         sites: vec![Site { address: SITE, transfers, true_sharing: transfers, false_sharing: 0 }],
         interrupt: None,
         by_type: ByType::default(),
+        by_object: Vec::new(),
         callers: None,
         overlap: Overlap { busy_time: 0, overlapping_time: 0 },
         spent: Spent::default(),

@@ -3,8 +3,9 @@
 
 use crate::lens::code_site::CodeSite;
 use crate::lens::key::Key;
-use crate::lens::summary::{Held, LineFigures};
+use crate::lens::summary::{Held, LineFigures, ObjectFigures};
 use faultline_lens_format::Totals;
+use faultline_record::lens::by_object::ObjectReading;
 use faultline_record::lens::by_type::SiteTransfers;
 use faultline_record::lens::reading::{Line, Reading, Site};
 use std::cmp::Reverse;
@@ -38,6 +39,24 @@ impl<'a> Counts<'a> {
 /// The first lines.
 pub(crate) fn lines(counts: Counts<'_>, shown: usize) -> Vec<LineFigures> {
     counts.lines.iter().take(shown).map(|line| line_figures(counts, line)).collect()
+}
+
+/// The first objects.
+pub(crate) fn objects(reading: &Reading, shown: usize) -> Vec<ObjectFigures> {
+    let figures = |of: &ObjectReading| {
+        let all = of.transfers();
+        ObjectFigures {
+            owner: of.owner.clone(),
+            lines: of.lines,
+            cpus: of.cpus,
+            transfers: reading.per_operation(all.total()),
+            share: share(all.total(), reading.totals.transfers),
+            read_share: share(of.reads.total(), all.total()),
+            false_share: share(all.false_sharing, all.total()),
+            code: code_of(reading, &of.by_site, all.total()),
+        }
+    };
+    reading.by_object.iter().take(shown).map(figures).collect()
 }
 
 /// The code locations with the most transfers.

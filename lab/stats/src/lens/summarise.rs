@@ -112,6 +112,7 @@ fn point(cell: &CellReadings<'_>, delays: Option<&DelaySettings>, one: Option<&R
         by_distance: typical.map(|reading| reading.totals.by_distance),
         processes: typical.map(processes).unwrap_or_default(),
         lines_moved: typical.map_or(0, |reading| reading.lines_moved),
+        objects: typical.map(|reading| figures::objects(reading, LENS_SHOWN)).unwrap_or_default(),
         lines: typical.map(|reading| figures::lines(Counts::of_operation(reading), LENS_SHOWN)).unwrap_or_default(),
         code: typical.map(|reading| figures::code(Counts::of_operation(reading), LENS_SHOWN)).unwrap_or_default(),
         types: typical.map(|reading| by_type::first(reading, TYPES_SHOWN)),
@@ -185,6 +186,8 @@ mod tests {
     use crate::summarise;
     use faultline_lens_format::{DelayTimes, RawProcesses, Spent};
     use faultline_record::failure::FailureCause;
+    use faultline_record::lens::by_object::{ObjectReading, Owner};
+    use faultline_record::lens::by_type::{Sharing, SiteTransfers, Untypeable};
     use faultline_record::lens::settings::{DelaySettings, Precision, Quartiles};
     use faultline_record::outcome::Outcome;
     use faultline_record::plan::RunKind;
@@ -285,6 +288,25 @@ mod tests {
             ("server", 0.6, 0.75, 0.5)
         );
         assert_eq!((client.is_counted, client.share, client.instructions), (false, 0.25, 5.0));
+    }
+
+    #[test]
+    fn an_object_over_many_lines_is_one_row() {
+        let mut record = example::record(&[(2, 1.0)]);
+        let sharing = |true_sharing, false_sharing| Sharing { true_sharing, false_sharing };
+        let owner = Owner::Memory { of: Untypeable::Heap, function: Some("find".to_owned()) };
+        record.attempts[0].reading.as_mut().unwrap().by_object = vec![ObjectReading {
+            owner: owner.clone(),
+            lines: 900,
+            cpus: 2,
+            reads: sharing(300, 0),
+            writes: sharing(0, 100),
+            by_site: vec![SiteTransfers { address: example::SITE, transfers: 400 }],
+        }];
+        let [object] = &summarise(&record).lens.unwrap().curves[0].points[0].objects[..] else { panic!() };
+        assert_eq!((&object.owner, object.lines, object.cpus), (&owner, 900, 2));
+        assert_eq!((object.transfers, object.share, object.read_share, object.false_share), (0.4, 0.4, 0.75, 0.25));
+        assert_eq!((object.code[0].name.as_str(), object.code[0].share), ("work main.c:10", 1.0));
     }
 
     #[test]

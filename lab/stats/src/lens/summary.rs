@@ -8,6 +8,7 @@ use crate::said::Said;
 use faultline_lens_format::ByDistance;
 use faultline_record::cell::Case;
 use faultline_record::failure::Failure;
+use faultline_record::lens::by_object::Owner;
 use faultline_record::lens::by_type::Untyped;
 use faultline_record::lens::callers::CallersFigures;
 use faultline_record::lens::problem::Problem;
@@ -110,6 +111,27 @@ pub struct ProcessFigures {
     pub instructions: f64,
 }
 
+/// Figures of an object, or of memory that one function moves.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, ts_rs::TS)]
+pub struct ObjectFigures {
+    /// The object.
+    pub owner: Owner,
+    /// Number of its lines that moved.
+    pub lines: u64,
+    /// Number of CPUs to which they moved.
+    pub cpus: u64,
+    /// Transfers per operation.
+    pub transfers: f64,
+    /// Share of all transfers: 0…1.
+    pub share: f64,
+    /// Share of its transfers due to reads: 0…1.
+    pub read_share: f64,
+    /// Share of its own transfers due to false sharing: 0…1.
+    pub false_share: f64,
+    /// Code that moves it, most transfers first; shares are of its own transfers.
+    pub code: Vec<CodeSite>,
+}
+
 /// One cell's figures.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema, ts_rs::TS)]
 pub struct LensPoint {
@@ -162,6 +184,9 @@ pub struct LensPoint {
     pub processes: Vec<ProcessFigures>,
     /// Number of lines that moved in it.
     pub lines_moved: u64,
+    /// Its top objects, of all lines.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub objects: Vec<ObjectFigures>,
     /// Its top lines.
     pub lines: Vec<LineFigures>,
     /// Its top code.

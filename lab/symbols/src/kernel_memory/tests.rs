@@ -7,6 +7,7 @@ use crate::kernel::KernelNames;
 use crate::names::Names;
 use crate::written_btf::Written;
 use faultline_lens_format::{RawAccess, RawLine, RawReport, Space};
+use faultline_record::lens::by_object::Owner;
 use faultline_record::lens::by_type::Untypeable;
 use faultline_record::lens::counted::{AgentReport, CountedReport};
 use faultline_record::lens::data::Data;
@@ -232,7 +233,7 @@ fn every_access_is_counted_for_its_type() {
         line(KMALLOC_SLAB, vec![access(8, true, 2, &[])]),
         line(ROOT, vec![access(8, false, 0, &[])]),
     ];
-    let counted = by_type(&lines, &names);
+    let (counted, objects) = by_type(&lines, &names);
     let found: Vec<(&str, u64, u64)> = counted
         .types
         .iter()
@@ -252,6 +253,19 @@ fn every_access_is_counted_for_its_type() {
     let untyped: Vec<_> = counted.untyped.iter().map(|of| (&of.what, of.reads.total() + of.writes.total())).collect();
     let class = Untypeable::Cache { name: "kmalloc-256".into() };
     assert_eq!(untyped, [(&class, 3), (&Untypeable::PageTables, 1)]);
+    let rows: Vec<_> = objects.iter().map(|of| (&of.owner, of.lines, of.transfers().total())).collect();
+    let named = |name: &str| Owner::Type { name: name.into() };
+    let memory = |of| Owner::Memory { of, function: None };
+    let expected = [
+        (named("mm_struct"), 2, 19),
+        (named("pglist_data"), 1, 7),
+        (memory(class), 1, 3),
+        (Owner::Variable { name: "lists".into() }, 1, 2),
+        (memory(Untypeable::PageTables), 1, 1),
+    ];
+    assert_eq!(rows, expected.each_ref().map(|(owner, lines, transfers)| (owner, *lines, *transfers)));
+    let of_line = objects[0].by_site.iter().map(|site| site.transfers).sum::<u64>();
+    assert_eq!((of_line, objects[0].reads.total(), objects[0].writes.total()), (19, 8, 11));
 }
 
 #[test]
