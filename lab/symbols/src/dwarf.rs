@@ -147,6 +147,11 @@ impl DwarfTypes {
         Some((&variable.name, variable.at, offset, self.member(variable.at, offset)))
     }
 
+    /// True if a variable at a fixed address has that name.
+    pub(crate) fn has_variable(&self, name: &str) -> bool {
+        self.variables.values().any(|variable| variable.name == name)
+    }
+
     /// True if a structure, union or class has that name, or another name for one.
     pub(crate) fn has_structure(&self, name: &str) -> bool {
         (0..self.units.len()).any(|unit| {

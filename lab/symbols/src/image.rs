@@ -136,6 +136,11 @@ impl Image {
         self.types.has_structure(name)
     }
 
+    /// True if it has a variable of that name.
+    pub fn has_variable(&self, name: &str) -> bool {
+        self.table.has_data(name) || self.types.has_variable(name)
+    }
+
     /// A kernel's description of itself: release, compiler, build.
     pub fn banner(&self) -> Option<&str> {
         self.banner.as_deref()

@@ -32,6 +32,11 @@ pub struct Kallsyms {
 }
 
 impl Kallsyms {
+    /// True if a variable, per-CPU or not, has that name.
+    pub fn has_variable(&self, name: &str) -> bool {
+        self.table.has_data(name)
+    }
+
     /// Builds the table. Per-CPU variables, with addresses from near 0, are included. Fails if
     /// there are no symbols, or if none has an address.
     pub fn new(symbols: impl IntoIterator<Item = KernelSymbol>) -> Result<Self, SymbolError> {

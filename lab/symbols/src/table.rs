@@ -64,6 +64,11 @@ impl SymbolTable {
         self.0.iter().find(|symbol| symbol.name == name).map(|symbol| symbol.address)
     }
 
+    /// True if data have that name.
+    pub(crate) fn has_data(&self, name: &str) -> bool {
+        self.0.iter().any(|symbol| symbol.kind == Kind::Data && symbol.name == name)
+    }
+
     /// Addresses and sizes of the functions with that name, each address once.
     pub(crate) fn code_named(&self, name: &str) -> Vec<(u64, u64)> {
         let named = self.0.iter().filter(|symbol| symbol.kind == Kind::Code && symbol.name == name);

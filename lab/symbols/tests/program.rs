@@ -129,6 +129,7 @@ fn a_function_is_found_by_its_code_and_place_in_a_page() {
     let other = FunctionCode { page_offset: worker.page_offset + 1, ..worker.clone() };
     assert_eq!(image.places_like(&other, &program.bytes), 0);
     assert_eq!(image.functions_named("pool", &program.bytes), [], "data");
+    assert!(image.has_variable("pool") && !image.has_variable("worker") && !image.has_variable("nothing"));
     assert_eq!(image.functions_named("nothing", &program.bytes), []);
 }
 

@@ -173,6 +173,20 @@ pub(super) fn check_names_of_kernel(gates: &Gates, plan: &Plan) -> Result<(), Er
     check_names(gates, plan, &|name| !is_no_type_name(name), &refused)
 }
 
+/// Refuses budgets of unknown variables. `is_variable`: true for names of variables.
+pub(super) fn check_variables(gates: &Gates, plan: &Plan, is_variable: &dyn Fn(&str) -> bool) -> Result<(), Error> {
+    let cases: BTreeSet<&Case> = plan.items.iter().map(|item| &item.cell.case).collect();
+    for budget in &gates.budgets {
+        if let Some(of) = budget.variable_in(cases.iter().copied()).filter(|of| !is_variable(of)) {
+            return Err(Error::usage(
+                format!("the budget '{budget}' names no variable of the program: {of}"),
+                "write the name of a global or static variable, without members",
+            ));
+        }
+    }
+    Ok(())
+}
+
 /// The error for a budget of an unknown type, in a run of these cases.
 type Refused<'a> = dyn Fn(&Budget, &str, &[String]) -> Error + 'a;
 
@@ -191,7 +205,8 @@ fn check_names(gates: &Gates, plan: &Plan, is_type: &dyn Fn(&str) -> bool, refus
     Ok(())
 }
 
-/// Applies all requested gates to `record`. Fails if a budget names a type that the kernel lacks.
+/// Applies all requested gates to `record`. Fails if a budget names a type or variable that the
+/// kernel lacks.
 pub(super) fn hold(
     gates: &Gates,
     baseline: Option<&RunRecord>,
@@ -205,6 +220,14 @@ pub(super) fn hold(
         return Err(Error::usage(
             format!("the budget '{budget}' names a type that the kernel does not have"),
             format!("run {run} is saved; `faultline lens types {run}` lists its types", run = record.id),
+        ));
+    }
+    let is_no_variable = |of: &str| naming.has_variable(of) == Some(false);
+    let lacks = |budget: &&Budget| budget.variable_in(cases.iter().copied()).is_some_and(is_no_variable);
+    if let Some(budget) = gates.budgets.iter().find(lacks) {
+        return Err(Error::usage(
+            format!("the budget '{budget}' names a variable that the kernel does not have"),
+            format!("run {run} is saved; `faultline show {run}` lists its hottest variables", run = record.id),
         ));
     }
     Ok(reports(gates, baseline, record))

@@ -56,6 +56,8 @@ pub fn machine(request: &LensMachineRequest, lab: &mut Lab<'_>) -> Result<Measur
     let plan = plan_machine(&asked, &name(&request.kernel))?;
     let has_type = |name: &str| images.iter().any(|image| image.has_structure(name));
     gates::check_types_in_files(&under.gates, &plan, &has_type)?;
+    let has_variable = |name: &str| images.iter().any(|image| image.has_variable(name));
+    gates::check_variables(&under.gates, &plan, &has_variable)?;
     let run = LensRun {
         plan: &plan,
         subject: &subject,

@@ -83,6 +83,11 @@ pub fn program(request: &LensProgramRequest, lab: &mut Lab<'_>) -> Result<Measur
     let own = || Image::read(files.program()).ok();
     let is_own = |name: &str| own().is_some_and(|image| image.has_structure(name));
     gates::check_types_of_program(&under.gates, &plan, &is_own)?;
+    let counted = wanted.process.as_deref().and_then(|name| files.file_named(name));
+    let counted = counted.as_deref().unwrap_or(files.program());
+    let is_variable =
+        |name: &str| Image::read_with_debug_file(counted, &debug).is_ok_and(|image| image.has_variable(name));
+    gates::check_variables(&under.gates, &plan, &is_variable)?;
     let program = CountedProgram {
         files: Arc::new(files),
         directory,

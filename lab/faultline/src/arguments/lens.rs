@@ -113,8 +113,9 @@ impl Cache {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Gates")]
 pub(crate) struct Gates {
-    /// Limit of transfers per operation: 'fault_existing:shared<=1.5@8' at 8 tasks, or
-    /// 'mm_struct<=2@8' for a type; repeatable. Exit status 1 above it
+    /// Limit of transfers per operation: 'fault_existing:shared<=1.5@8' at 8 tasks,
+    /// 'mm_struct<=2@8' for a type, 'var:pool<=1@8' for a variable; repeatable. Exit status 1 above
+    /// it
     #[arg(long = "budget", value_name = "BUDGET", value_parser = budget)]
     pub(crate) budgets: Vec<Budget>,
 

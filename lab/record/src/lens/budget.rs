@@ -38,17 +38,23 @@ impl Metric {
 /// `instructions:path_stat<=9000@4` or `mm_struct<=2@8`. METRIC is `transfers` (the default),
 /// `true_sharing`, `false_sharing` or `instructions`, per operation.
 ///
-/// WHAT is a case or a type. A case is `WORKLOAD:VARIANT`, or `WORKLOAD` for all its variants, each
-/// of which must meet the limit. A type is `TYPE` or `TYPE:CASE`: the limit applies to all its
-/// objects together, including those within other types, in each case or in this one. A name that
-/// fits a case of the run denotes that case. A name with the prefix `type:` always denotes a type.
+/// WHAT is a case, a type or a variable. A case is `WORKLOAD:VARIANT`, or `WORKLOAD` for all its
+/// variants, each of which must meet the limit. A type is `TYPE` or `TYPE:CASE`: the limit applies
+/// to all its objects together, including those within other types, in each case or in this one.
+///
+/// A name that fits a case of the run denotes that case. A name with the prefix `type:` always
+/// denotes a type. `var:VARIABLE` or `var:VARIABLE:CASE` limits a variable with all its members,
+/// the copies of all CPUs together.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Budget {
     /// The limited figure.
     pub metric: Metric,
     /// True for the prefix `type:`.
     pub is_type: bool,
-    /// The case or type.
+    /// True for the prefix `var:`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_variable: bool,
+    /// The case, type or variable.
     pub what: String,
     /// Maximum of the figure.
     pub limit: f64,
@@ -70,6 +76,13 @@ pub enum Limited<'a> {
         /// Name of the cases; `None` for all.
         case: Option<&'a str>,
     },
+    /// A variable, in all cases or in those with that name.
+    Variable {
+        /// The variable.
+        of: &'a str,
+        /// Name of the cases; `None` for all.
+        case: Option<&'a str>,
+    },
 }
 
 /// Error: a budget in no valid notation.
@@ -83,7 +96,7 @@ pub struct BudgetError {
 impl BudgetError {
     /// The syntax of a budget.
     pub const HINT: &'static str = "[METRIC:]CASE<=NUMBER@CPUS, for example 'fault_existing:shared<=1.5@8', or [METRIC:]TYPE<=NUMBER@CPUS, for example \
-         'mm_struct<=2@8'; METRIC is transfers, true_sharing, false_sharing or instructions, per operation";
+         'mm_struct<=2@8', or [METRIC:]var:VARIABLE<=NUMBER@CPUS; METRIC is transfers, true_sharing, false_sharing or instructions, per operation";
 }
 
 impl FromStr for Budget {
@@ -107,13 +120,18 @@ impl FromStr for Budget {
             .and_then(|(word, case)| Some((*Metric::VARIANTS.iter().find(|metric| metric.word() == word)?, case)));
         let (metric, what) = prefixed.unwrap_or((Metric::Transfers, what));
         let (is_type, what) = what.strip_prefix(TYPE).map_or((false, what), |of| (true, of));
+        let variable = what.strip_prefix(VARIABLE).filter(|_| !is_type);
+        let (is_variable, what) = variable.map_or((false, what), |of| (true, of));
         if what.is_empty() {
-            return Err(wrong("it does not name a case or a type"));
+            return Err(wrong("it does not name a case, a type or a variable"));
+        }
+        if is_variable && metric == Metric::Instructions {
+            return Err(wrong("instructions are not counted by variable"));
         }
         if is_type && metric == Metric::Instructions {
             return Err(wrong("instructions are not counted by type"));
         }
-        Ok(Budget { metric, is_type, what: what.to_owned(), limit, cpus, written: text.to_owned() })
+        Ok(Budget { metric, is_type, is_variable, what: what.to_owned(), limit, cpus, written: text.to_owned() })
     }
 }
 
@@ -126,6 +144,9 @@ impl fmt::Display for Budget {
 /// Prefix of a name that always denotes a type.
 const TYPE: &str = "type:";
 
+/// Prefix of the name of a variable.
+const VARIABLE: &str = "var:";
+
 impl Budget {
     /// The type that the budget limits in a run of these workloads, each given as `WORKLOAD` or
     /// `WORKLOAD:VARIANT`; `None` if it limits cases.
@@ -135,6 +156,15 @@ impl Budget {
             given == name || workload(given) == name || !given.contains(':') && *given == workload(name)
         };
         self.limited_type(&|name| workloads.iter().any(|given| has_name(given, name)))
+    }
+
+    /// The variable that the budget limits in a run of these cases; `None` if it limits none.
+    pub fn variable_in<'a>(&self, cases: impl Iterator<Item = &'a Case>) -> Option<&str> {
+        let cases: Vec<&Case> = cases.collect();
+        match self.limited(&|name| cases.iter().any(|case| is_named(case, name))) {
+            Limited::Variable { of, .. } => Some(of),
+            Limited::Cases | Limited::Type { .. } => None,
+        }
     }
 
     /// The type that the budget limits in a run of these cases; `None` if it limits cases.
@@ -151,21 +181,19 @@ impl Budget {
     fn limited_type(&self, is_case: &dyn Fn(&str) -> bool) -> Option<&str> {
         match self.limited(is_case) {
             Limited::Type { of, .. } => Some(of),
-            Limited::Cases => None,
+            Limited::Cases | Limited::Variable { .. } => None,
         }
     }
 
     /// The limited part of a run. `is_case` returns true for the name of a case of the run.
     pub fn limited(&self, is_case: &dyn Fn(&str) -> bool) -> Limited<'_> {
-        if !self.is_type && is_case(&self.what) {
+        if !self.is_type && !self.is_variable && is_case(&self.what) {
             return Limited::Cases;
         }
         let parts = self.what.match_indices(':').map(|(at, _)| (&self.what[..at], &self.what[at + 1..]));
         let in_case = parts.into_iter().find(|(of, case)| !of.is_empty() && is_case(case));
-        match in_case {
-            Some((of, case)) => Limited::Type { of, case: Some(case) },
-            None => Limited::Type { of: &self.what, case: None },
-        }
+        let (of, case) = in_case.map_or((&self.what[..], None), |(of, case)| (of, Some(case)));
+        if self.is_variable { Limited::Variable { of, case } } else { Limited::Type { of, case } }
     }
 }
 
@@ -206,8 +234,8 @@ mod tests {
         }
         assert_eq!(refused("fault<=1@many"), "the text after '@' is not a number of CPUs");
         assert_eq!(refused("fault<=1@0"), "the number of CPUs is 0");
-        assert_eq!(refused("<=1@2"), "it does not name a case or a type");
-        assert_eq!(refused("transfers:<=1@2"), "it does not name a case or a type");
+        assert_eq!(refused("<=1@2"), "it does not name a case, a type or a variable");
+        assert_eq!(refused("transfers:<=1@2"), "it does not name a case, a type or a variable");
     }
 
     #[test]
@@ -222,7 +250,21 @@ mod tests {
         assert_eq!(budget("type:mm_struct<=1@2").to_string(), "type:mm_struct<=1@2");
         let refused = |text: &str| text.parse::<Budget>().unwrap_err().problem;
         assert_eq!(refused("instructions:type:mm_struct<=1@2"), "instructions are not counted by type");
-        assert_eq!(refused("type:<=1@2"), "it does not name a case or a type");
+        assert_eq!(refused("type:<=1@2"), "it does not name a case, a type or a variable");
+    }
+
+    #[test]
+    fn a_variable_has_a_prefix() {
+        let budget = budget("true_sharing:var:pool:load<=1@2");
+        assert_eq!((budget.metric, budget.is_variable, budget.what.as_str()), (Metric::TrueSharing, true, "pool:load"));
+        let is_case = |name: &str| name == "load" || name == "pool";
+        assert_eq!(budget.limited(&is_case), Limited::Variable { of: "pool", case: Some("load") });
+        assert_eq!(budget.type_among(&["load".to_owned()]), None);
+        let alone: Budget = "var:pool<=1@2".parse().unwrap();
+        assert_eq!(alone.limited(&is_case), Limited::Variable { of: "pool", case: None });
+        let refused = |text: &str| text.parse::<Budget>().unwrap_err().problem;
+        assert_eq!(refused("instructions:var:pool<=1@2"), "instructions are not counted by variable");
+        assert_eq!(refused("var:<=1@2"), "it does not name a case, a type or a variable");
     }
 
     #[test]

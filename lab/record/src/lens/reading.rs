@@ -159,7 +159,7 @@ pub struct Reading {
     pub interrupt: Option<InterruptReading>,
     /// The transfers of all lines by type, without those of interrupts.
     pub by_type: ByType,
-    /// The same transfers by object, most first.
+    /// These transfers by object, most first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub by_object: Vec<ObjectReading>,
     /// Callers of a sample of the transfers; `None` without a sample.

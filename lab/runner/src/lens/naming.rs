@@ -83,6 +83,14 @@ impl Naming {
         }
     }
 
+    /// True if a counted kernel has a variable of that name; `None` for programs.
+    pub fn has_variable(&self, name: &str) -> Option<bool> {
+        match self {
+            Naming::Kernel { symbols, .. } => Some(symbols.has_variable(name)),
+            Naming::Program { .. } | Naming::Machine { .. } => None,
+        }
+    }
+
     /// An observer of the memory at the end of the region of interest.
     pub(crate) fn at_the_end(&self) -> AtTheEnd {
         match self {

@@ -11,6 +11,8 @@ use crate::median::median;
 use crate::progress::standings;
 use crate::thresholds::LENS_GATE_SHOWN;
 use faultline_record::lens::budget::{Budget, Limited, Metric, is_named};
+use faultline_record::lens::by_object::{ObjectReading, Owner};
+use faultline_record::lens::by_type::Sharing;
 use faultline_record::lens::reading::Reading;
 use faultline_record::record::RunRecord;
 
@@ -33,7 +35,7 @@ fn checks(budget: &Budget, cases: &[CaseReadings<'_>]) -> Vec<Check> {
     let subject = budget.limited(&|name| cases.iter().any(|case| is_named(case.case, name)));
     let name = match subject {
         Limited::Cases => Some(budget.what.as_str()),
-        Limited::Type { case, .. } => case,
+        Limited::Type { case, .. } | Limited::Variable { case, .. } => case,
     };
     let is_limited = |case: &&CaseReadings<'_>| name.is_none_or(|name| is_named(case.case, name));
     let cells = cases.iter().filter(is_limited).flat_map(|case| {
@@ -45,6 +47,10 @@ fn checks(budget: &Budget, cases: &[CaseReadings<'_>]) -> Vec<Check> {
             let (of, standing) = match subject {
                 Limited::Cases => (None, judge(cell, budget.limit, |reading| figure(budget.metric, reading))),
                 Limited::Type { of, .. } => (Some(of.to_owned()), standing_of_type(budget, of, cell)),
+                Limited::Variable { of, .. } => {
+                    let figure = |reading: &Reading| figure_of_variable(budget.metric, reading, of);
+                    (Some(of.to_owned()), judge(cell, budget.limit, figure))
+                }
             };
             let seeds = seeds_of(&cell.readings);
             Check { of, seeds, ..limit(budget, case, standing) }
@@ -101,11 +107,23 @@ fn figure(metric: Metric, reading: &Reading) -> f64 {
 fn figure_of_type(metric: Metric, reading: &Reading, of: &str) -> f64 {
     let view = TypeView::named(&reading.by_type, of);
     let transfers = view.map(|view| view.transfers()).unwrap_or_default();
+    in_metric(metric, transfers).map_or(f64::NAN, |transfers| reading.per_operation(transfers))
+}
+
+/// The figure of a variable; 0 if it did not move.
+fn figure_of_variable(metric: Metric, reading: &Reading, of: &str) -> f64 {
+    let is_it = |object: &&ObjectReading| matches!(&object.owner, Owner::Variable { name } if name == of);
+    let moved = reading.by_object.iter().find(is_it).map(ObjectReading::transfers).unwrap_or_default();
+    reading.per_operation(in_metric(metric, moved).unwrap_or_default())
+}
+
+/// The transfers that a metric selects; `None` for instructions.
+fn in_metric(metric: Metric, moved: Sharing) -> Option<u64> {
     match metric {
-        Metric::Transfers => reading.per_operation(transfers.total()),
-        Metric::TrueSharing => reading.per_operation(transfers.true_sharing),
-        Metric::FalseSharing => reading.per_operation(transfers.false_sharing),
-        Metric::Instructions => f64::NAN,
+        Metric::Transfers => Some(moved.total()),
+        Metric::TrueSharing => Some(moved.true_sharing),
+        Metric::FalseSharing => Some(moved.false_sharing),
+        Metric::Instructions => None,
     }
 }
 
@@ -259,6 +277,27 @@ mod tests {
         assert_eq!(reason("mm_struct<=9@8", &record), NoFigure::NoTypes { why: Untyped::NoTypes });
         assert_eq!(reason("instructions:mm_struct<=9@8", &record), NoFigure::NotOfTypes);
         assert_eq!(reason("mm_struct<=9@16", &record), NoFigure::NoSuchCell);
+    }
+
+    #[test]
+    fn a_variable_has_a_budget_of_its_own() {
+        let mut record = example::record(&[(8, 5.0)]);
+        let of = |name: &str, true_sharing, false_sharing| ObjectReading {
+            owner: Owner::Variable { name: name.to_owned() },
+            lines: 3,
+            cpus: 8,
+            reads: Sharing { true_sharing, false_sharing: 0 },
+            writes: Sharing { true_sharing: 0, false_sharing },
+            by_site: Vec::new(),
+        };
+        let objects = vec![of("pool", 1500, 500), of("load", 10, 0)];
+        record.attempts[0].reading.as_mut().unwrap().by_object = objects;
+        assert_eq!(standing("var:pool<=2@8", &record), Standing::Kept { value: 2.0 });
+        assert_eq!(standing("false_sharing:var:pool:load:base<=0.5@8", &record), Standing::Kept { value: 0.5 });
+        assert_eq!(standing("var:load<=1@8", &record), Standing::Kept { value: 0.01 }, "not the case of that name");
+        assert!(matches!(standing("var:pool<=1.9@8", &record), Standing::Exceeded { value: 2.0, .. }));
+        let check = check(&[budget("var:pool<=1@8")], &record).checks.remove(0);
+        assert_eq!((check.of.as_deref(), check.case.as_str()), (Some("pool"), "load:base"));
     }
 
     #[test]
