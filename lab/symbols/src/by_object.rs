@@ -1,10 +1,9 @@
 //! The transfers of a report by object.
 
-use crate::by_type::untypeable;
 use crate::names::Names;
 use faultline_lens_format::{RawAccess, RawLine};
 use faultline_record::lens::by_object::{OBJECTS_KEPT, ObjectReading, Owner};
-use faultline_record::lens::by_type::{SITES_KEPT_OF_ACCESS, Sharing, SiteTransfers};
+use faultline_record::lens::by_type::{SITES_KEPT_OF_ACCESS, Sharing, SiteTransfers, Untypeable};
 use faultline_record::lens::data::Data;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -98,13 +97,31 @@ pub(crate) fn owner(data: &Data, of: Option<String>, mover: Option<&str>) -> Own
     }
 }
 
+/// The kind of data without a type.
+pub(crate) fn untypeable(data: &Data) -> Untypeable {
+    match data {
+        Data::Symbol { .. } => Untypeable::Variables,
+        Data::PerCpu { .. } => Untypeable::PerCpuVariables,
+        Data::Allocated { cache, .. } => Untypeable::Cache { name: cache.clone() },
+        Data::PageTable { .. } => Untypeable::PageTables,
+        Data::FreePage { .. } => Untypeable::FreePages,
+        Data::TaskStack { .. } => Untypeable::Stacks,
+        Data::Page { contents: true, .. } => Untypeable::PageContents,
+        Data::StructPage { .. } | Data::Object { .. } | Data::Page { .. } | Data::Vmalloc { .. } => {
+            Untypeable::KernelMemory
+        }
+        Data::Heap { .. } | Data::Allocation { .. } => Untypeable::Heap,
+        Data::Mapped { .. } => Untypeable::Mapped,
+        Data::Unknown { .. } => Untypeable::Unknown,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::names::{Located, StructureId};
     use crate::unwind::Places;
     use faultline_lens_format::{RawSample, Space};
-    use faultline_record::lens::by_type::Untypeable;
     use faultline_record::lens::callers::Frame;
     use faultline_record::lens::data::Code;
     use faultline_record::lens::layout::Layout;

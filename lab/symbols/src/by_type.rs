@@ -1,7 +1,7 @@
 //! The transfers of a report by type: every access that made a line move is counted for the object
 //! and member that it touched.
 
-use crate::by_object::{Objects, owner};
+use crate::by_object::{Objects, owner, untypeable};
 use crate::names::{InObject, Located, Names, StructureId};
 use faultline_lens_format::{LINE_BYTES, RawAccess, RawLine, WORD_BYTES};
 use faultline_record::lens::by_object::ObjectReading;
@@ -9,7 +9,6 @@ use faultline_record::lens::by_type::{
     Begins, ByType, SITES_KEPT_OF_ACCESS, Sharing, SiteTransfers, TypeAccess, TypeReading, Untypeable,
     UntypedTransfers, Used,
 };
-use faultline_record::lens::data::Data;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -143,24 +142,5 @@ impl AccessSums {
             beside: self.beside,
             by_site,
         }
-    }
-}
-
-/// The kind of data without a type.
-pub(crate) fn untypeable(data: &Data) -> Untypeable {
-    match data {
-        Data::Symbol { .. } => Untypeable::Variables,
-        Data::PerCpu { .. } => Untypeable::PerCpuVariables,
-        Data::Allocated { cache, .. } => Untypeable::Cache { name: cache.clone() },
-        Data::PageTable { .. } => Untypeable::PageTables,
-        Data::FreePage { .. } => Untypeable::FreePages,
-        Data::TaskStack { .. } => Untypeable::Stacks,
-        Data::Page { contents: true, .. } => Untypeable::PageContents,
-        Data::StructPage { .. } | Data::Object { .. } | Data::Page { .. } | Data::Vmalloc { .. } => {
-            Untypeable::KernelMemory
-        }
-        Data::Heap { .. } | Data::Allocation { .. } => Untypeable::Heap,
-        Data::Mapped { .. } => Untypeable::Mapped,
-        Data::Unknown { .. } => Untypeable::Unknown,
     }
 }

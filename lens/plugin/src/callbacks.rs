@@ -4,7 +4,7 @@
 
 use crate::address::KERNEL;
 use crate::arguments::Arguments;
-use crate::function_start;
+use crate::function_start::FunctionStart;
 use crate::guest_clock;
 use crate::inspector;
 use crate::instruction::{self, BlockStart, Mark, Shows, Site};
@@ -71,7 +71,7 @@ extern "C" fn watch_for_mark(first: usize, second: usize) {
             let address = lens.qemu.address(instruction);
             if lens.knows_processes() {
                 switches::watch(lens, instruction, address, bytes);
-                function_start::watch_for_first(lens, instruction, address, bytes);
+                watch_for_first(lens, instruction, address, bytes);
             }
             if instruction::mark(bytes) == Some(Mark::Begin) && lens.obeys_mark(address) {
                 lens.qemu.on_instruction(instruction, on_first_begin, 0);
@@ -123,7 +123,7 @@ extern "C" fn instrument(first: usize, second: usize) {
             lens.qemu.on_access_with_registers(instruction, on_access_in_turn, site);
             if lens.knows_processes() {
                 switches::watch(lens, instruction, address, bytes);
-                function_start::watch(lens, instruction, address, bytes);
+                watch_bounds(lens, instruction, address, bytes);
             }
             if lens.knows_interrupts() {
                 watch_context(lens, instruction, bytes, shows == Shows::Handler);
@@ -158,7 +158,7 @@ extern "C" fn on_first_begin(_cpu: c_uint, _data: *mut c_void) {
 }
 
 /// Begins the first region, once everything is instrumented.
-pub(crate) fn arm(lens: &Lens) {
+fn arm(lens: &Lens) {
     if lens.arm() {
         if lens.arguments.selection.counts(KERNEL) || lens.arguments.machine.delays.is_some() {
             lens.handlers.get_or_init(|| inspector::interrupt_handlers(lens.arguments.topology.cpus()));
@@ -179,11 +179,67 @@ extern "C" fn on_end(_cpu: c_uint, _data: *mut c_void) {
     }
 }
 
-/// The running CPU. The number that QEMU passes to its callbacks may be another CPU's.
-#[inline]
-pub(crate) fn running_cpu(lens: &Lens) -> c_uint {
-    // SAFETY: this is called in callbacks of a CPU.
-    unsafe { lens.scheduler.running_cpu() }.unwrap_or_else(|error| fail(error))
+/// Instruments an instruction before the first region, if it may begin it.
+///
+/// # Safety
+/// `instruction` must come from [`Qemu::instructions`](crate::qemu::Qemu::instructions) within the
+/// same translation callback.
+unsafe fn watch_for_first(lens: &Lens, instruction: *mut Instruction, address: u64, bytes: &[u8]) {
+    if lens.arguments.from.as_ref().is_some_and(|from| from.may_begin_with(address, bytes)) {
+        // SAFETY: as the caller promises.
+        unsafe { lens.qemu.on_instruction_with_registers(instruction, on_first_from, address as usize) };
+    }
+}
+
+/// Instruments an instruction that may begin or end a region.
+///
+/// # Safety
+/// As for [`watch_for_first`].
+unsafe fn watch_bounds(lens: &Lens, instruction: *mut Instruction, address: u64, bytes: &[u8]) {
+    let may_be = |function: &Option<FunctionStart>| {
+        function.as_ref().is_some_and(|function| function.may_begin_with(address, bytes))
+    };
+    // SAFETY: as the caller promises.
+    unsafe {
+        if may_be(&lens.arguments.from) {
+            lens.qemu.on_instruction_with_registers(instruction, on_from, address as usize);
+        }
+        if may_be(&lens.arguments.to) {
+            lens.qemu.on_instruction_with_registers(instruction, on_to, address as usize);
+        }
+    }
+}
+
+extern "C" fn on_first_from(_cpu: c_uint, address: *mut c_void) {
+    if let Some(lens) = LENS.get()
+        && is_called(lens, lens.arguments.from.as_ref(), address as u64)
+    {
+        arm(lens);
+    }
+}
+
+extern "C" fn on_from(_cpu: c_uint, address: *mut c_void) {
+    if let Some(lens) = LENS.get()
+        && is_called(lens, lens.arguments.from.as_ref(), address as u64)
+    {
+        lens.start();
+    }
+}
+
+extern "C" fn on_to(_cpu: c_uint, address: *mut c_void) {
+    if let Some(lens) = LENS.get()
+        && is_called(lens, lens.arguments.to.as_ref(), address as u64)
+    {
+        lens.stop();
+    }
+}
+
+/// True if a counted process is about to execute the function at `address`. Call in the callback of
+/// an instruction that was registered to read registers.
+fn is_called(lens: &Lens, function: Option<&FunctionStart>, address: u64) -> bool {
+    // SAFETY: this is such a callback, as the caller promises.
+    let has_bytes = |bytes: &[u8]| unsafe { lens.registers.memory(address, bytes.len()) } == bytes;
+    lens.is_chosen(lens.running_cpu()) && function.is_some_and(|function| has_bytes(function.bytes()))
 }
 
 extern "C" fn on_pause(_cpu: c_uint, _data: *mut c_void) {
@@ -193,7 +249,7 @@ extern "C" fn on_pause(_cpu: c_uint, _data: *mut c_void) {
 /// `halts`: 0 for a pause.
 extern "C" fn on_wait(_cpu: c_uint, halts: *mut c_void) {
     if let Some(lens) = LENS.get() {
-        lens.wait(running_cpu(lens), !halts.is_null());
+        lens.wait(lens.running_cpu(), !halts.is_null());
     }
 }
 
@@ -213,7 +269,7 @@ extern "C" fn on_block_in_turn(cpu: c_uint, block: *mut c_void) {
 
 extern "C" fn on_block_in_turn_from(_cpu: c_uint, block: *mut c_void, return_address: usize) {
     let Some(lens) = LENS.get() else { return };
-    let cpu = running_cpu(lens);
+    let cpu = lens.running_cpu();
     if !lens.begin_block(cpu, BlockStart::unpack(block as usize)) {
         // SAFETY: 1. this is the callback of the CPU's block, at the block's beginning; 2. nothing
         // here or above needs to be dropped.
@@ -223,7 +279,7 @@ extern "C" fn on_block_in_turn_from(_cpu: c_uint, block: *mut c_void, return_add
 
 extern "C" fn on_raise(_cpu: c_uint, _data: *mut c_void) {
     if let Some(lens) = LENS.get() {
-        lens.change_context(running_cpu(lens), Nest::raise);
+        lens.change_context(lens.running_cpu(), Nest::raise);
     }
 }
 
@@ -231,19 +287,19 @@ extern "C" fn on_access_of_handler(_cpu: c_uint, info: MemoryInfo, address: u64,
     if let Some(lens) = LENS.get()
         && lens.qemu.is_store(info)
     {
-        lens.change_context(running_cpu(lens), |nest| nest.store(address));
+        lens.change_context(lens.running_cpu(), |nest| nest.store(address));
     }
 }
 
 extern "C" fn on_access_of_return(_cpu: c_uint, _info: MemoryInfo, address: u64, _data: *mut c_void) {
     if let Some(lens) = LENS.get() {
-        lens.change_context(running_cpu(lens), |nest| nest.load_for_return(address));
+        lens.change_context(lens.running_cpu(), |nest| nest.load_for_return(address));
     }
 }
 
 extern "C" fn on_access_in_turn(_cpu: c_uint, info: MemoryInfo, address: u64, site: *mut c_void) {
     if let Some(lens) = LENS.get() {
-        lens.access_in_turn(running_cpu(lens), info, address, Site::unpack(site as usize));
+        lens.access_in_turn(lens.running_cpu(), info, address, Site::unpack(site as usize));
     }
 }
 

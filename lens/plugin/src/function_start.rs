@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-//! Functions of programs that begin or end a region. A function is recognised by its first bytes
-//! and by its place in a page, wherever its file is loaded.
+//! Functions of programs that begin or end a region. Independent of QEMU. A function is
+//! recognised by its first bytes and by its place in a page, wherever its file is loaded.
 
 use crate::address::KERNEL;
-use crate::callbacks::{arm, running_cpu};
-use crate::lens::{LENS, Lens};
-use crate::qemu::Instruction;
-use std::ffi::{c_uint, c_void};
 use std::str::FromStr;
 
 /// Maximum number of compared bytes.
@@ -38,73 +34,15 @@ impl FromStr for FunctionStart {
 
 impl FunctionStart {
     /// True if an instruction may be the function's first.
-    fn may_begin_with(&self, address: u64, instruction: &[u8]) -> bool {
+    pub(crate) fn may_begin_with(&self, address: u64, instruction: &[u8]) -> bool {
         let compared = instruction.len().min(self.bytes.len());
         address < KERNEL && address % PAGE_BYTES == self.offset && self.bytes[..compared] == instruction[..compared]
     }
-}
 
-/// Instruments an instruction before the first region, if it may begin it.
-///
-/// # Safety
-/// `instruction` must come from [`Qemu::instructions`](crate::qemu::Qemu::instructions) within the
-/// same translation callback.
-pub(crate) unsafe fn watch_for_first(lens: &Lens, instruction: *mut Instruction, address: u64, bytes: &[u8]) {
-    if lens.arguments.from.as_ref().is_some_and(|from| from.may_begin_with(address, bytes)) {
-        // SAFETY: as the caller promises.
-        unsafe { lens.qemu.on_instruction_with_registers(instruction, on_first_from, address as usize) };
+    /// Its first bytes.
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.bytes
     }
-}
-
-/// Instruments an instruction that may begin or end a region.
-///
-/// # Safety
-/// As for [`watch_for_first`].
-pub(crate) unsafe fn watch(lens: &Lens, instruction: *mut Instruction, address: u64, bytes: &[u8]) {
-    let may_be = |function: &Option<FunctionStart>| {
-        function.as_ref().is_some_and(|function| function.may_begin_with(address, bytes))
-    };
-    // SAFETY: as the caller promises.
-    unsafe {
-        if may_be(&lens.arguments.from) {
-            lens.qemu.on_instruction_with_registers(instruction, on_from, address as usize);
-        }
-        if may_be(&lens.arguments.to) {
-            lens.qemu.on_instruction_with_registers(instruction, on_to, address as usize);
-        }
-    }
-}
-
-extern "C" fn on_first_from(_cpu: c_uint, address: *mut c_void) {
-    if let Some(lens) = LENS.get()
-        && is_called(lens, lens.arguments.from.as_ref(), address as u64)
-    {
-        arm(lens);
-    }
-}
-
-extern "C" fn on_from(_cpu: c_uint, address: *mut c_void) {
-    if let Some(lens) = LENS.get()
-        && is_called(lens, lens.arguments.from.as_ref(), address as u64)
-    {
-        lens.start();
-    }
-}
-
-extern "C" fn on_to(_cpu: c_uint, address: *mut c_void) {
-    if let Some(lens) = LENS.get()
-        && is_called(lens, lens.arguments.to.as_ref(), address as u64)
-    {
-        lens.stop();
-    }
-}
-
-/// True if a counted process is about to execute the function at `address`. Call in the callback of
-/// an instruction that was registered to read registers.
-fn is_called(lens: &Lens, function: Option<&FunctionStart>, address: u64) -> bool {
-    // SAFETY: this is such a callback, as the caller promises.
-    let has_bytes = |bytes: &[u8]| unsafe { lens.registers.memory(address, bytes.len()) } == bytes;
-    lens.is_chosen(running_cpu(lens)) && function.is_some_and(|function| has_bytes(&function.bytes))
 }
 
 #[cfg(test)]

@@ -137,6 +137,14 @@ impl Lens {
         counter.run(program, self.arguments.chooses(processes, program));
     }
 
+    /// The running CPU. Call in a callback of a CPU. The number that QEMU passes to its callbacks
+    /// may be another CPU's.
+    #[inline]
+    pub(crate) fn running_cpu(&self) -> u32 {
+        // SAFETY: this is called in callbacks of a CPU.
+        unsafe { self.scheduler.running_cpu() }.unwrap_or_else(|error| fail(error))
+    }
+
     /// True if a CPU runs a process that is counted.
     pub(crate) fn is_chosen(&self, cpu: u32) -> bool {
         // SAFETY: this is called in a CPU's callback, and the loan ends at once.

@@ -3,7 +3,6 @@
 //! page-table register, returns to user mode, and system calls that fork.
 
 use crate::address::KERNEL;
-use crate::callbacks::running_cpu;
 use crate::instruction;
 use crate::lens::{LENS, Lens, fail};
 use crate::processes::{Return, path_address};
@@ -59,7 +58,7 @@ pub(crate) unsafe fn watch(lens: &Lens, instruction: *mut Instruction, address: 
 /// A CPU is about to load its page-table register from `register`.
 extern "C" fn on_table(_cpu: c_uint, register: *mut c_void) {
     let Some(lens) = LENS.get() else { return };
-    let cpu = running_cpu(lens);
+    let cpu = lens.running_cpu();
     // SAFETY: this is the callback of an instruction of the CPU that runs, registered to read
     // registers; the loan ends at once.
     let program = unsafe {
@@ -72,7 +71,7 @@ extern "C" fn on_table(_cpu: c_uint, register: *mut c_void) {
 /// A CPU is about to return to user mode. `interrupted`: 0 for a return from a system call.
 extern "C" fn on_return(_cpu: c_uint, interrupted: *mut c_void) {
     let Some(lens) = LENS.get() else { return };
-    let cpu = running_cpu(lens);
+    let cpu = lens.running_cpu();
     // SAFETY: 1. this is the callback of an instruction of the CPU that runs, registered to read
     // registers; 2. the loan ends with it.
     let (processes, registers) = unsafe { (lens.processes.lend(), &lens.registers) };
@@ -105,7 +104,7 @@ extern "C" fn on_call(_cpu: c_uint, next: *mut c_void) {
     // registers; 2. the loan ends with it.
     let stack = unsafe { child_stack(&lens.registers) };
     if let Some(stack) = stack {
-        let cpu = running_cpu(lens) as usize;
+        let cpu = lens.running_cpu() as usize;
         // SAFETY: as above.
         unsafe { lens.processes.lend() }.fork(cpu, next as u64, stack);
     }
