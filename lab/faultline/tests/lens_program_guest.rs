@@ -7,6 +7,7 @@ use faultline_record::outcome::{GuestFailure, Outcome};
 use faultline_stats::lens::summary::LensPoint;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 use std::process::Command;
 
 #[test]
@@ -113,6 +114,29 @@ fn programs_of_32_bits_run_too() {
     let reading = lab.record(1).attempts.remove(0).reading.unwrap();
     // A read-modify-write is two accesses, unless it is atomic.
     assert!((10_000..10_010).contains(&reading.totals.accesses), "{}", reading.totals.accesses);
+}
+
+/// A C program for 32-bit x86 with region marks, built without a C library.
+fn marked_of_32_bits() -> String {
+    let file = place().join("marked");
+    let compiled = Command::new("cc")
+        .args(["-m32", "-O1", "-ffreestanding", "-fno-pic", "-no-pie", "-fno-stack-protector", "-nostdlib", "-static"])
+        .arg("-I")
+        .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../workloads/harness"))
+        .arg("-o")
+        .args([&file, &source("marked.c")])
+        .status();
+    assert!(compiled.unwrap().success(), "no 32-bit program; hint: apt-get install gcc");
+    file.to_str().unwrap().to_owned()
+}
+
+#[test]
+#[ignore = "boots guests: make test-guest"]
+fn marks_in_32_bit_code_bound_the_region() {
+    let lab = Lab::new();
+    let [point] = &points(&lab, &["--tasks", "1"], &[&marked_of_32_bits()])[..] else { panic!() };
+    let instructions = point.instructions.as_ref().unwrap().median;
+    assert!((2000.0..10_000.0).contains(&instructions), "1,000 additions of 1,000,000: {instructions}");
 }
 
 #[test]
