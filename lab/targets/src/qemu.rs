@@ -15,6 +15,7 @@ mod initramfs;
 mod kernel_image;
 mod machine;
 mod memory;
+mod multiboot;
 mod probe;
 mod symbols;
 

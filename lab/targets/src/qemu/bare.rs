@@ -2,7 +2,8 @@
 //! console is the first serial port. It ends when its emulator does.
 
 use super::command_line::{Beside, CommandLine};
-use super::{Emulator, console, emulator, kernel_image};
+use super::memory::path_of;
+use super::{Emulator, console, emulator, kernel_image, multiboot};
 use crate::counting::model;
 use crate::host::HostPaths;
 use crate::keep::{Deadline, Kept, Output, Program};
@@ -70,7 +71,15 @@ impl BareMachine {
         limit: Duration,
         stop: &StopFlag,
     ) -> BareExecuted {
-        let command_line = self.command_line(plugin, seed);
+        let failed =
+            |text| BareExecuted { ending: Ending::LabFailed { text }, console: String::new(), repeats_exactly: false };
+        let changed = match multiboot::changed(&self.request.kernel, &self.paths.scratch) {
+            Ok(changed) => changed,
+            Err(error) => return failed(format!("cannot copy {}: {error}", self.request.kernel.display())),
+        };
+        let changed = changed.as_ref().map(path_of);
+        let kernel = changed.as_deref().unwrap_or(&self.request.kernel);
+        let command_line = CommandLine { kernel, ..self.command_line(plugin, seed) };
         let ours = plugin.and_then(|plugin| plugin.directory.as_deref());
         let program = Program {
             keeper: &self.paths.keeper,
@@ -94,7 +103,7 @@ impl BareMachine {
                 let console = console::readable(&ended.stderr);
                 BareExecuted { ending: ended.into(), console, repeats_exactly }
             }
-            Err(text) => BareExecuted { ending: Ending::LabFailed { text }, console: String::new(), repeats_exactly },
+            Err(text) => failed(text),
         }
     }
 

@@ -1,5 +1,6 @@
 //! The kernel that a guest boots: a given file, or this machine's default.
 
+use super::multiboot;
 use crate::TargetError;
 use crate::host::HostPaths;
 use faultline_record::machine::{Accelerator, MachineShape};
@@ -13,6 +14,9 @@ use std::time::Duration;
 
 const DIRECTORY: &str = "/boot";
 const PREFIX: &str = "vmlinuz-";
+
+/// First bytes of an ELF file.
+const ELF: &[u8] = b"\x7fELF";
 
 /// The environment variable that names the default kernel.
 const VARIABLE: &str = "FAULTLINE_KERNEL";
@@ -63,23 +67,25 @@ impl KernelImage {
     }
 }
 
-/// Number of bytes at the beginning of a file that may contain a Multiboot header (Multiboot
-/// Specification 0.6.96, §3.1).
-const MULTIBOOT_BYTES: u64 = 8192;
-
 /// The first word of a Multiboot header, which is aligned.
-const MULTIBOOT_MAGIC: [u8; 4] = 0x1BAD_B002_u32.to_le_bytes();
+const MULTIBOOT_MAGIC: [u8; 4] = multiboot::MAGIC.to_le_bytes();
 
-/// Fails if the emulator cannot start a file: it is not a Linux image, ELF file or bootable disk
-/// image, and has no Multiboot header.
+/// Fails if the emulator cannot start a file: it is not a Linux image, bootable disk image or ELF
+/// file that its loader takes, and has no Multiboot header.
 pub fn check_startable(path: &Path) -> Result<(), TargetError> {
     let is_kernel = starts_as_kernel(path).map_err(|error| unreadable(path, &error))?;
-    match is_kernel || may_boot(path) {
-        true => Ok(()),
-        false => Err(TargetError {
+    if !is_kernel && !may_boot(path) {
+        return Err(TargetError {
             problem: format!("{} is not a kernel that the emulator starts", path.display()),
             hint: "name a bzImage, an ELF file, a file with a Multiboot header, or a disk image that boots".to_owned(),
-        }),
+        });
+    }
+    let bytes = if is_kernel { std::fs::read(path).map_err(|error| unreadable(path, &error))? } else { Vec::new() };
+    match bytes.starts_with(ELF).then(|| multiboot::start(&bytes)) {
+        Some(Err((problem, hint))) => {
+            Err(TargetError { problem: format!("{} {problem}", path.display()), hint: hint.to_owned() })
+        }
+        Some(Ok(_)) | None => Ok(()),
     }
 }
 
@@ -90,7 +96,7 @@ pub fn is_disk(path: &Path) -> bool {
 
 fn starts_as_kernel(path: &Path) -> std::io::Result<bool> {
     let mut beginning = Vec::new();
-    open(path)?.take(MULTIBOOT_BYTES).read_to_end(&mut beginning)?;
+    open(path)?.take(multiboot::HEADER_WITHIN).read_to_end(&mut beginning)?;
     // A boot loader for such kernels contains this word too, behind the first sector of its disk.
     let has_multiboot = || beginning.chunks_exact(4).any(|word| word == MULTIBOOT_MAGIC);
     Ok(is_kernel(&beginning) || !may_boot(path) && has_multiboot())
@@ -99,13 +105,17 @@ fn starts_as_kernel(path: &Path) -> std::io::Result<bool> {
 /// True for the first bytes of a bzImage (Linux, Documentation/arch/x86/boot.rst) or of an ELF
 /// file, which newer emulators boot too.
 fn is_kernel(bytes: &[u8]) -> bool {
-    bytes.get(0x202..0x206) == Some(b"HdrS") || bytes.starts_with(b"\x7fELF")
+    is_bzimage(bytes) || bytes.starts_with(ELF)
+}
+
+fn is_bzimage(bytes: &[u8]) -> bool {
+    bytes.get(0x202..0x206) == Some(b"HdrS")
 }
 
 /// The release and the build from a bzImage's own description: `RELEASE (WHO) #1 SMP … TIME`, whose
 /// offset is at 0x20e.
 fn build(bytes: &[u8]) -> Option<(String, String)> {
-    let place = bytes.get(0x20e..0x210).filter(|_| bytes.get(0x202..0x206) == Some(b"HdrS"))?;
+    let place = bytes.get(0x20e..0x210).filter(|_| is_bzimage(bytes))?;
     let place = usize::from(u16::from_le_bytes(place.try_into().ok()?)) + 0x200;
     let text = bytes.get(place..)?.split(|&byte| byte == 0).next()?;
     let text = std::str::from_utf8(text).ok()?;
@@ -280,13 +290,13 @@ mod tests {
     fn other_kernels_are_known_by_their_multiboot_header() {
         let file = tempfile::NamedTempFile::new().unwrap();
         let with_word = |at: usize| {
-            let mut bytes = vec![0; 3 * MULTIBOOT_BYTES as usize];
+            let mut bytes = vec![0; 3 * multiboot::HEADER_WITHIN as usize];
             bytes[at..at + 4].copy_from_slice(&MULTIBOOT_MAGIC);
             std::fs::write(file.path(), bytes).unwrap();
             check_startable(file.path())
         };
         assert!(with_word(4096).is_ok());
-        for elsewhere in [4097, MULTIBOOT_BYTES as usize] {
+        for elsewhere in [4097, multiboot::HEADER_WITHIN as usize] {
             let error = with_word(elsewhere).unwrap_err();
             assert!(error.problem.ends_with("is not a kernel that the emulator starts"), "{error}");
         }
