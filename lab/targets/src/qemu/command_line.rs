@@ -44,7 +44,7 @@ const EXACT_TSC_KHZ: u64 = 1_000_000;
 
 /// Arguments that keep the host's clock and randomness out of a guest under the lens, so that two
 /// boots execute the same instructions.
-const EXACT: [(&str, &str); 4] = [
+const EXACT: [(&str, &str); 3] = [
     // All CPUs on one thread, in turn. The size of the buffer for translated code would depend on
     // the host's memory, and when it is full, a turn ends.
     ("-accel", "tcg,thread=single,tb-size=512"),
@@ -53,9 +53,16 @@ const EXACT: [(&str, &str); 4] = [
     // skips to the next timer.
     ("-icount", "shift=4,sleep=off"),
     ("-rtc", "base=2020-01-01,clock=vm"),
-    // As for other guests. With `fsrm` and counted instructions, QEMU 10 hangs at boot.
-    ("-cpu", "max,erms=off,fsrm=off,la57=off"),
 ];
+
+/// CPU under the lens, as for other guests. With `fsrm` and counted instructions, QEMU 10 hangs at
+/// boot.
+const EXACT_CPU: &str = "max,erms=off,fsrm=off,la57=off";
+
+/// As [`EXACT_CPU`], for systems without Faultline's agent. With counted instructions, QEMU ends
+/// with "Bad icount read" when a system uses the timer of an x2APIC. Linux does not use it there,
+/// but looks for it: without it, Linux's counts could change a little.
+const EXACT_CPU_OF_ANY_SYSTEM: &str = "max,erms=off,fsrm=off,la57=off,x2apic=off";
 
 /// Boot files in addition to the kernel.
 #[derive(Debug, Clone, Copy)]
@@ -132,10 +139,17 @@ impl CommandLine<'_> {
         let mut option = |name: &str, value: &OsStr| arguments.extend([OsString::from(name), value.to_owned()]);
         let mut put = |name: &str, value: &str| option(name, OsStr::new(value));
         match self.accelerator {
-            Accelerator::Tcg if self.plugin.is_some() => EXACT.into_iter().for_each(|(name, value)| put(name, value)),
+            Accelerator::Tcg if self.plugin.is_some() => {
+                EXACT.into_iter().for_each(|(name, value)| put(name, value));
+                put("-cpu", if self.has_agent() { EXACT_CPU } else { EXACT_CPU_OF_ANY_SYSTEM });
+            }
             accelerator => cpu(accelerator).into_iter().for_each(|(name, value)| put(name, value)),
         }
-        for (name, value) in machine(&self.shape, self.memory) {
+        let packages = match self.has_agent() || kernel_image::is_linux(self.kernel) {
+            true => Packages::OnePerSocket,
+            false => Packages::OnePerCpu,
+        };
+        for (name, value) in machine(&self.shape, packages, self.memory) {
             put(name, &value);
         }
         for (name, value) in [
@@ -186,6 +200,10 @@ impl CommandLine<'_> {
         arguments
     }
 
+    fn has_agent(&self) -> bool {
+        matches!(self.beside, Beside::Agent(_))
+    }
+
     fn has_own_loader(&self) -> bool {
         matches!(self.beside, Beside::OwnLoader)
     }
@@ -208,13 +226,26 @@ pub(super) fn cpu(accelerator: Accelerator) -> [(&'static str, &'static str); 2]
     }
 }
 
+/// The processor packages that a machine shows to its system.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Packages {
+    /// The sockets of the machine.
+    OnePerSocket,
+    /// One for each CPU. The firmware's MP table names only the first CPU of a package, so a kernel
+    /// that reads this table would not find the others. Nodes are still those of the sockets.
+    OnePerCpu,
+}
+
 /// CPUs, memory, and their topology. `files`: for the memory of each node; empty if the emulator
 /// keeps the memory for itself.
-pub(super) fn machine(shape: &MachineShape, files: &[PathBuf]) -> Vec<(&'static str, String)> {
+pub(super) fn machine(shape: &MachineShape, packages: Packages, files: &[PathBuf]) -> Vec<(&'static str, String)> {
     let (cpus, sockets, memory) = (shape.cpus(), shape.sockets(), shape.memory_mib());
     let cores = cpus / sockets;
-    let mut options =
-        vec![("-smp", format!("{cpus},sockets={sockets},cores={cores},threads=1")), ("-m", format!("{memory}M"))];
+    let smp = match packages {
+        Packages::OnePerSocket => format!("{cpus},sockets={sockets},cores={cores},threads=1"),
+        Packages::OnePerCpu => format!("{cpus},sockets={cpus},cores=1,threads=1"),
+    };
+    let mut options = vec![("-smp", smp), ("-m", format!("{memory}M"))];
     if !files.is_empty() {
         options.push(("-machine", format!("max-ram-below-4g={LOW_GIB}G")));
     }
@@ -382,6 +413,20 @@ mod tests {
             "{line}"
         );
         assert!(!line.contains("channel") && !with(&[]).contains("-initrd"), "{line}");
+    }
+
+    #[test]
+    fn another_system_finds_all_cpus_in_the_mp_table_and_no_x2apic() {
+        let plugin = Plugin { file: "/p.so".into(), values: Vec::new(), directory: None };
+        let line = |sockets, beside| joined(&CommandLine { beside, ..command_line(8, sockets, Some(&plugin), &[]) });
+        let any = line(1, Beside::Modules(&[]));
+        assert!(any.contains("-smp 8,sockets=8,cores=1,threads=1 ") && !any.contains("-numa"), "{any}");
+        assert!(any.contains("la57=off,x2apic=off "), "{any}");
+        let two = line(2, Beside::OwnLoader);
+        assert!(two.contains("-smp 8,sockets=8,cores=1,threads=1 "), "{two}");
+        assert!(two.contains("-numa node,nodeid=1,cpus=4-7,memdev=memory1 "), "{two}");
+        let linux = line(1, Beside::Agent(Path::new("/i")));
+        assert!(linux.contains("-smp 8,sockets=1,cores=8,threads=1 ") && !linux.contains("x2apic"), "{linux}");
     }
 
     #[test]

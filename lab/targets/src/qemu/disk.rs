@@ -2,7 +2,7 @@
 //! arguments, console, and end. Nothing is written to the image: the emulator keeps the machine's
 //! writes in a file of its own, which is removed with the machine.
 
-use super::command_line::{cpu, machine};
+use super::command_line::{Packages, cpu, machine};
 use super::kernel_image::{VIRTIO_DISK, drive, environment, first_sector};
 use super::{Emulator, console};
 use crate::host::HostPaths;
@@ -108,7 +108,7 @@ pub(crate) fn arguments(image: &DiskImage, way: &Way) -> Vec<OsString> {
     for (name, value) in cpu(image.accelerator) {
         put(name, value.into());
     }
-    for (name, value) in machine(&image.shape, &[]) {
+    for (name, value) in machine(&image.shape, Packages::OnePerSocket, &[]) {
         put(name, value.into());
     }
     put("-drive", drive("disk", &image.file));

@@ -89,6 +89,13 @@ pub fn check_startable(path: &Path) -> Result<(), TargetError> {
     }
 }
 
+/// True for a Linux image.
+pub(super) fn is_linux(path: &Path) -> bool {
+    let mut beginning = Vec::new();
+    let read = open(path).and_then(|file| file.take(multiboot::HEADER_WITHIN).read_to_end(&mut beginning));
+    read.is_ok() && is_bzimage(&beginning)
+}
+
 /// True for a disk image that boots with its own loader and is not a kernel.
 pub fn is_disk(path: &Path) -> bool {
     starts_as_kernel(path).is_ok_and(|is_kernel| !is_kernel) && may_boot(path)
