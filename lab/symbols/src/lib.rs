@@ -40,7 +40,7 @@ pub use kernel::KernelNames;
 pub use kernel_image::{KernelTypes, unpacked as unpacked_kernel};
 pub use kernel_memory::{KernelMemory, Survey};
 pub use names::{InObject, Located, Names, StructureId};
-pub use program::{LinkedNames, ProgramNames};
+pub use program::{LinkedNames, PlacedImage, ProgramNames};
 pub use reading::name_reading;
 pub use table::SymbolError;
 pub use unwind::Places;

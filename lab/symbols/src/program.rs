@@ -170,41 +170,56 @@ impl Names for ProgramNames {
     }
 }
 
-/// The names in ELF files at their link addresses, for a machine of which nothing else is known. If
-/// several files have a name for an address, the first one is taken.
+/// An ELF file in a machine's memory.
+#[derive(Debug)]
+pub struct PlacedImage {
+    /// The names in the file.
+    pub image: Image,
+    /// Difference between addresses in memory and in the file; wraps at 2⁶⁴.
+    pub offset: u64,
+}
+
+impl PlacedImage {
+    fn in_file(&self, address: u64) -> u64 {
+        address.wrapping_sub(self.offset)
+    }
+}
+
+/// The names in ELF files, for a machine of which nothing else is known. If several files have a
+/// name for an address, the first one is taken.
 #[derive(Debug)]
 pub struct LinkedNames {
-    images: Rc<[Image]>,
+    images: Rc<[PlacedImage]>,
 }
 
 impl LinkedNames {
     /// The names in these files.
-    pub fn new(images: Rc<[Image]>) -> Self {
+    pub fn new(images: Rc<[PlacedImage]>) -> Self {
         LinkedNames { images }
     }
 
     fn image(&self, of: StructureId) -> Option<(&Image, TypeAt)> {
         match of.0 {
-            Described::File(number, at) => Some((self.images.get(number)?, at)),
+            Described::File(number, at) => Some((&self.images.get(number)?.image, at)),
             Described::Kernel(_) => None,
         }
     }
 
     /// The caller, by the first file that has a table for the instruction.
     fn caller(&self, state: &State, piece: &Piece<'_>) -> Caller {
-        let tables = self.images.iter().filter_map(|image| image.unwinding.as_ref());
-        let mut callers = tables.map(|tables| tables.caller(state, 0, piece));
+        let tables = self.images.iter().filter_map(|placed| Some((placed.image.unwinding.as_ref()?, placed.offset)));
+        let mut callers = tables.map(|(tables, offset)| tables.caller(state, offset, piece));
         callers.find(|caller| *caller != Caller::Unknown).unwrap_or(Caller::Unknown)
     }
 }
 
 impl Names for LinkedNames {
     fn code(&self, address: u64) -> Option<Code> {
-        self.images.iter().find_map(|image| image.code(address))
+        self.images.iter().find_map(|placed| placed.image.code(placed.in_file(address)))
     }
 
     fn frames(&self, address: u64) -> Vec<Frame> {
-        let mut functions = self.images.iter().map(|image| image.functions(address));
+        let mut functions = self.images.iter().map(|placed| placed.image.functions(placed.in_file(address)));
         let unknown = || vec![Frame { function: None, source: None, is_inlined: false }];
         functions.find(|functions| !functions.is_empty()).unwrap_or_else(unknown)
     }
@@ -218,7 +233,9 @@ impl Names for LinkedNames {
         if space == Space::Physical {
             return unknown();
         }
-        let located = |(number, image): (usize, &Image)| Some(image.variable(address)?.located(number));
+        let located = |(number, placed): (usize, &PlacedImage)| {
+            Some(placed.image.variable(placed.in_file(address))?.located(number))
+        };
         self.images.iter().enumerate().find_map(located).unwrap_or_else(unknown)
     }
 

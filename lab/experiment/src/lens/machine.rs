@@ -2,18 +2,18 @@
 
 use super::files::{found_again, saved, subject_again};
 use super::model::{guest, modelled, shapes, symbols_failed};
-use super::request::{LensMachineRequest, Module};
+use super::request::{LensMachineRequest, Module, Symbols};
 use super::run::{self, LensRun};
 use super::{files, gates, model};
 use crate::conclusion::Measured;
 use crate::error::Error;
 use crate::lab::{Lab, Notice};
-use faultline_record::lens::settings::{LensAgain, MachineFiles, SavedFile};
+use faultline_record::lens::settings::{LensAgain, MachineFiles, PlacedFile, SavedFile};
 use faultline_record::machine::{Guest, Machine, MachineShape};
 use faultline_record::record::RunId;
 use faultline_record::subject::{Subject, SubjectKind};
 use faultline_runner::lens::{Naming, plan_machine};
-use faultline_symbols::Image;
+use faultline_symbols::{Image, PlacedImage};
 use faultline_targets::Target;
 use faultline_targets::counting::Lens;
 use faultline_targets::qemu::{BareRequest, check_startable, is_disk};
@@ -54,9 +54,9 @@ pub fn machine(request: &LensMachineRequest, lab: &mut Lab<'_>) -> Result<Measur
     let subject = Subject { what, commit: under.commit.clone(), ..Subject::as_is(Machine::Qemu(guest)) };
     let asked = run::request(under, request.cpus.clone(), again);
     let plan = plan_machine(&asked, &name(&request.kernel))?;
-    let has_type = |name: &str| images.iter().any(|image| image.has_structure(name));
+    let has_type = |name: &str| images.iter().any(|placed| placed.image.has_structure(name));
     gates::check_types_in_files(&under.gates, &plan, &has_type)?;
-    let has_variable = |name: &str| images.iter().any(|image| image.has_variable(name));
+    let has_variable = |name: &str| images.iter().any(|image| image.image.has_variable(name));
     gates::check_variables(&under.gates, &plan, &has_variable)?;
     let run = LensRun {
         plan: &plan,
@@ -86,7 +86,7 @@ pub(super) fn again(
         ));
     };
     let kernel = subject_again(again, "the kernel", run)?;
-    for file in files.modules.iter().map(|(file, _)| file).chain(&files.symbols) {
+    for file in files.modules.iter().map(|(file, _)| file).chain(files.symbols.iter().map(|placed| &placed.file)) {
         found_again(file, "the file", run)?;
     }
     let shapes = shapes(cpus, lens.model.sockets, again.memory_mib)?;
@@ -115,9 +115,10 @@ fn target(
 /// The machine's files beside its kernel. Fails if one cannot be read.
 fn files(request: &LensMachineRequest) -> Result<MachineFiles, Error> {
     let module = |module: &Module| Ok((saved(&module.file)?, module.arguments.clone()));
+    let symbols = |&Symbols { ref file, offset }: &Symbols| Ok(PlacedFile { file: saved(file)?, offset });
     Ok(MachineFiles {
         modules: request.modules.iter().map(module).collect::<Result<_, Error>>()?,
-        symbols: request.symbols.iter().map(|file| saved(file)).collect::<Result<_, Error>>()?,
+        symbols: request.symbols.iter().map(symbols).collect::<Result<_, Error>>()?,
     })
 }
 
@@ -131,14 +132,14 @@ fn words(files: &MachineFiles) -> Vec<String> {
 }
 
 /// The names in its ELF files; reports a file without any. Fails if one is not an ELF file.
-fn images(files: &MachineFiles, lab: &mut Lab<'_>) -> Result<Rc<[Image]>, Error> {
+fn images(files: &MachineFiles, lab: &mut Lab<'_>) -> Result<Rc<[PlacedImage]>, Error> {
     let mut images = Vec::new();
-    for file in &files.symbols {
+    for PlacedFile { file, offset } in &files.symbols {
         let image = Image::read(Path::new(&file.path)).map_err(symbols_failed)?;
         if !image.has_symbols() {
             lab.observer.notice(&Notice::NoSymbols { program: PathBuf::from(&file.path) });
         }
-        images.push(image);
+        images.push(PlacedImage { image, offset: *offset });
     }
     Ok(images.into())
 }

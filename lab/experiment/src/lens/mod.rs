@@ -26,8 +26,8 @@ pub(crate) use kernels::{LensOfKernels, programs_of};
 pub use machine::machine;
 pub use program::program;
 pub use request::{
-    Gates, GuestRequest, LensKernelRequest, LensMachineRequest, LensProgramRequest, ModelRequest, Module, USUAL_SEED,
-    UnderLens,
+    Gates, GuestRequest, LensKernelRequest, LensMachineRequest, LensProgramRequest, ModelRequest, Module, Symbols,
+    USUAL_SEED, UnderLens,
 };
 pub(crate) use resume::{go_on, hold_again};
 pub(crate) use run::jobs;

@@ -114,13 +114,22 @@ pub struct LensMachineRequest {
     /// The words of the kernel's command line.
     pub parameters: Vec<String>,
     /// ELF files of the kernel and of its programs, for names.
-    pub symbols: Vec<PathBuf>,
+    pub symbols: Vec<Symbols>,
     /// Numbers of CPUs, each on its own machine.
     pub cpus: Vec<u32>,
     /// Memory of each machine in MiB; depends on the number of CPUs if `None`.
     pub memory_mib: Option<u64>,
     /// The shared settings.
     pub under: UnderLens,
+}
+
+/// An ELF file, and its place in a machine's memory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Symbols {
+    /// The file.
+    pub file: PathBuf,
+    /// Difference between addresses in memory and in the file; wraps at 2⁶⁴.
+    pub offset: u64,
 }
 
 /// A file for a kernel.

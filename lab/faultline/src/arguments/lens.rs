@@ -8,12 +8,12 @@ use super::values::{
 use super::{Conduct, FormatArgument};
 use clap::{Args, Subcommand};
 use faultline_coherence::{Caches, Topology};
-use faultline_experiment::lens::{Module, USUAL_SEED, With};
+use faultline_experiment::lens::{Module, Symbols, USUAL_SEED, With};
 use faultline_record::lens::budget::{Budget, BudgetError};
 use faultline_record::lens::settings;
 use faultline_record::subject::Commit;
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Help of `--limit`, whose default differs from that of timed runs.
@@ -354,9 +354,9 @@ pub(crate) struct Machine {
     #[arg(long, value_name = "PARAMETER")]
     pub(crate) append: Vec<String>,
 
-    /// ELF file of the kernel or of a program in it, for names; repeatable
-    #[arg(long, value_name = "FILE")]
-    pub(crate) symbols: Vec<PathBuf>,
+    /// ELF file of the kernel or of a program in it, for names; OFFSET if relocated; repeatable
+    #[arg(long, value_name = "FILE+OFFSET", value_parser = symbols)]
+    pub(crate) symbols: Vec<Symbols>,
 
     /// Numbers of tasks, one on each CPU: each number is a machine with so many CPUs
     #[arg(long, value_name = "N,N,…", value_delimiter = ',', default_value = "1", value_parser = task_count)]
@@ -468,6 +468,20 @@ fn module(text: &str) -> Result<Module, String> {
     }
 }
 
+/// A file, or a file and a hexadecimal offset, unless a file has that whole name.
+fn symbols(text: &str) -> Result<Symbols, String> {
+    let whole = || Symbols { file: text.into(), offset: 0 };
+    match text.rsplit_once('+') {
+        Some((file, offset)) if !file.is_empty() && !Path::new(text).exists() => {
+            let digits = offset.strip_prefix("0x").unwrap_or(offset);
+            let offset = u64::from_str_radix(digits, 16);
+            let offset = offset.map_err(|_| "write it FILE, or FILE+OFFSET with a hexadecimal offset".to_owned())?;
+            Ok(Symbols { file: file.into(), offset })
+        }
+        _ => Ok(whole()),
+    }
+}
+
 pub(super) fn variable(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
@@ -488,6 +502,19 @@ fn cache(text: &str) -> Result<Cache, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_offset_follows_a_files_name() {
+        let of = |text: &str| symbols(text).map(|Symbols { file, offset }| (file.to_str().unwrap().to_owned(), offset));
+        assert_eq!(of("kernel.elf"), Ok(("kernel.elf".to_owned(), 0)));
+        assert_eq!(of("kernel.elf+0x200000"), Ok(("kernel.elf".to_owned(), 0x20_0000)));
+        assert_eq!(of("a+b+fff"), Ok(("a+b".to_owned(), 0xfff)));
+        assert!(of("kernel.elf+x").unwrap_err().contains("hexadecimal"));
+        let directory = tempfile::tempdir().unwrap();
+        let existing = directory.path().join("libstdc+10").to_str().unwrap().to_owned();
+        std::fs::write(&existing, "").unwrap();
+        assert_eq!(of(&existing), Ok((existing.clone(), 0)), "a file has that name");
+    }
 
     #[test]
     fn the_default_cache_is_the_models() {

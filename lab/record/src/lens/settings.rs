@@ -86,7 +86,22 @@ pub struct MachineFiles {
     /// Modules for the kernel: each file with its arguments.
     pub modules: Vec<(SavedFile, String)>,
     /// ELF files with the names of code and data.
-    pub symbols: Vec<SavedFile>,
+    pub symbols: Vec<PlacedFile>,
+}
+
+/// An ELF file, and its place in a machine's memory.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PlacedFile {
+    /// The file.
+    #[serde(flatten)]
+    pub file: SavedFile,
+    /// Difference between addresses in memory and in the file; wraps at 2⁶⁴.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub offset: u64,
+}
+
+fn is_zero(offset: &u64) -> bool {
+    *offset == 0
 }
 
 /// Settings of a program in a guest.

@@ -5,7 +5,8 @@ use faultline_record::lens::by_type::Untyped;
 use faultline_record::lens::counted::{CountedReport, Mapping};
 use faultline_record::lens::guest_kernel::PhysicalMemory;
 use faultline_symbols::{
-    DebugDirectories, Heaps, Image, Kallsyms, KernelMemory, KernelNames, LinkedNames, Names, ProgramNames, Survey,
+    DebugDirectories, Heaps, Image, Kallsyms, KernelMemory, KernelNames, LinkedNames, Names, PlacedImage, ProgramNames,
+    Survey,
 };
 use faultline_targets::program_files::ProgramFiles;
 use std::cell::RefCell;
@@ -39,8 +40,8 @@ pub enum Naming {
     },
     /// For a machine that starts by itself.
     Machine {
-        /// Its kernel and programs, at their linked addresses.
-        images: Rc<[Image]>,
+        /// Its kernel and programs.
+        images: Rc<[PlacedImage]>,
     },
 }
 
