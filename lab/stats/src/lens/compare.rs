@@ -14,7 +14,7 @@ use faultline_lens_format::LensMode;
 use faultline_record::cell::Case;
 use faultline_record::lens::reading::Reading;
 use faultline_record::record::{RunId, RunRecord};
-use faultline_record::subject::{Subject, SubjectKind};
+use faultline_record::subject::KindOfSubject;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Compares the readings of one cell: seed by seed if both sides have seeds in common, otherwise
@@ -105,8 +105,8 @@ fn beside(key: &Key, readings: &[ByKey]) -> Vec<Said<Key>> {
 }
 
 /// Compares two runs, cell by cell. Cells are paired by case and number of CPUs. If each run has
-/// only one program, cells are paired by the number alone, because two builds may have different
-/// names.
+/// only one program, or one system that the emulator starts, cells are paired by the number alone:
+/// two builds may have different names.
 pub fn compare_runs(a: &RunRecord, b: &RunRecord) -> LensComparison {
     let (standings_a, standings_b) = (standings(a), standings(b));
     let (cases_a, cases_b) = (cases(a, &standings_a), cases(b, &standings_b));
@@ -170,14 +170,19 @@ pub(crate) fn unlike(a: Side<'_, '_>, b: Side<'_, '_>) -> Option<WhyUnmatched> {
     (is_kernel(&a) && is_kernel(&b)).then_some(WhyUnmatched::InterruptsApart { only_in })
 }
 
-/// True if each run has only one program: then they are compared even if the names differ.
+/// True if each run has only one program, or one system that the emulator starts: then they are
+/// compared even if the names, those of their files, differ.
 pub(crate) fn same_program(a: (&RunRecord, usize), b: (&RunRecord, usize)) -> bool {
-    [a, b].into_iter().all(|(record, cases)| is_program(record) && cases == 1)
+    [a, b].into_iter().all(|(_, cases)| cases == 1)
+        && named_by_file(a.0).is_some_and(|kind| Some(kind) == named_by_file(b.0))
 }
 
-fn is_program(record: &RunRecord) -> bool {
-    record.settings.lens().is_some()
-        && matches!(record.subjects[..], [Subject { what: SubjectKind::Program { .. }, .. }])
+/// The kind of a run's only subject, if its case has the name of the subject's file.
+fn named_by_file(record: &RunRecord) -> Option<KindOfSubject> {
+    let [subject] = &record.subjects[..] else { return None };
+    let kind = subject.what.kind();
+    let is_named = matches!(kind, KindOfSubject::Program | KindOfSubject::Machine);
+    (record.settings.lens().is_some() && is_named).then_some(kind)
 }
 
 /// The cell at a number of CPUs, if it has readings.
@@ -189,6 +194,7 @@ fn with_readings<'c, 'a>(cells: &'c [CellReadings<'a>], cpus: u32) -> Option<&'c
 mod tests {
     use super::*;
     use crate::lens::example::{self, line, reading};
+    use faultline_record::subject::SubjectKind;
 
     fn compared(a: &[Reading], b: &[Reading]) -> CellComparison {
         let refs = |readings: &[Reading]| readings.to_vec();
@@ -280,6 +286,24 @@ mod tests {
         let told: Vec<_> = unmatched.into_iter().map(|one| (one.cpus, one.why)).collect();
         let missing = |run| WhyUnmatched::NoCounts { missing_in: RunId(run) };
         assert_eq!(told, [(8, missing(9)), (4, missing(1))]);
+    }
+
+    #[test]
+    fn two_builds_of_one_system_are_paired_whatever_their_files_are_called() {
+        let of = |name: &str| {
+            let mut record = example::record(&[(2, 0.5)]);
+            let image = format!("/{name}.elf");
+            record.head.subjects[0].what =
+                SubjectKind::Machine { image, command_line: String::new(), modules: Vec::new() };
+            record.head.workloads[0].name = name.into();
+            record.plan.iter_mut().for_each(|item| item.cell.case.workload = name.into());
+            record
+        };
+        let comparison = compare_runs(&of("old"), &of("new"));
+        assert_eq!((comparison.cells.len(), comparison.unmatched), (1, vec![]));
+        let mut workload = of("new");
+        workload.head.subjects[0].what = example::record(&[(2, 0.5)]).head.subjects[0].what.clone();
+        assert!(compare_runs(&workload, &of("old")).cells.is_empty(), "a workload's name is not its kernel's");
     }
 
     #[test]
