@@ -12,6 +12,7 @@ use faultline_lens_format::{Caches, CachesError, CostTimes, DelayTimes, Modelled
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::str::FromStr;
+use std::time::Duration;
 
 /// The parsed arguments.
 #[derive(Debug, Clone, PartialEq)]
@@ -36,6 +37,8 @@ pub(crate) struct Arguments {
     pub(crate) addresses: Addresses,
     /// End the machine with its first region.
     pub(crate) once: bool,
+    /// End a machine that makes no progress for this time; `None` to wait for ever.
+    pub(crate) patience: Option<Duration>,
     /// Pipes to the process that inspects the machine at the end of a region.
     pub(crate) region_end: Option<RegionEnd>,
     /// Maximum number of transfers whose stack is kept; 0 for none.
@@ -109,6 +112,7 @@ const OTHER_KEYS: &[&str] = &[
     "to",
     "addresses",
     "once",
+    "patience_s",
     "say_end",
     "go_on",
     "samples",
@@ -193,6 +197,7 @@ impl Arguments {
             selection,
             addresses: addresses(given("addresses"))?,
             once: switch("once", given("once"))?,
+            patience: count("patience_s")?.filter(|&seconds| seconds > 0).map(|s| Duration::from_secs(s.into())),
             region_end: match (given("say_end"), given("go_on")) {
                 (Some(say), Some(go_on)) => Some(RegionEnd { say: say.into(), go_on: go_on.into() }),
                 (None, None) => None,

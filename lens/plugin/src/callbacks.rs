@@ -12,7 +12,7 @@ use crate::lens::{LENS, Lens, fail, say};
 use crate::nest::Nest;
 use crate::qemu::{Block, Instruction, MemoryInfo};
 use crate::report;
-use crate::switches;
+use crate::{stall, switches};
 use std::ffi::{c_uint, c_void};
 
 /// Registers the current callbacks: at installation, and after the reset at the first begin mark,
@@ -47,6 +47,9 @@ extern "C" fn on_cpu(first: usize, second: usize) {
     // SAFETY: CPUs share a thread, and CPU 0 is the first of them.
     let installed = unsafe { guest_clock::install(parts.icount, cpus, instruction_ps, quantum_ps) };
     installed.unwrap_or_else(|error| fail(error));
+    if let Some(patience) = lens.arguments.patience {
+        stall::watch(patience).unwrap_or_else(|error| fail(format_args!("cannot watch the machine: {error}")));
+    }
     if parts.icount.is_on_cpu_thread() {
         // SAFETY: no CPU has executed code yet.
         unsafe { parts.housekeeping.stop_interrupting() }.unwrap_or_else(|error| fail(error));
@@ -59,6 +62,15 @@ extern "C" fn on_reset(_: usize, _: usize) {
     }
 }
 
+/// Notes the code of a block as progress of the machine.
+///
+/// # Safety
+/// `block` must be what the present translation callback got.
+unsafe fn note_code(lens: &Lens, block: *mut Block) {
+    // SAFETY: as the caller promises.
+    unsafe { lens.qemu.instructions(block).next().into_iter().for_each(|first| stall::note(lens.qemu.address(first))) }
+}
+
 /// Instruments code before the first region: begin marks, pauses, and changes of the process.
 extern "C" fn watch_for_mark(first: usize, second: usize) {
     let Some(lens) = LENS.get() else { return };
@@ -66,6 +78,7 @@ extern "C" fn watch_for_mark(first: usize, second: usize) {
     let mut buffer = [0; 16];
     // SAFETY: `block` is what this callback got, and the instructions are used only within it.
     unsafe {
+        note_code(lens, block);
         for instruction in lens.qemu.instructions(block) {
             let bytes = lens.qemu.bytes(instruction, &mut buffer);
             let address = lens.qemu.address(instruction);
@@ -93,6 +106,7 @@ extern "C" fn instrument(first: usize, second: usize) {
     let mut shows = Shows::Nothing;
     // SAFETY: `block` is what this callback got, and the instructions are used only within it.
     unsafe {
+        note_code(lens, block);
         let instructions = lens.qemu.instructions(block);
         let length = instructions.len();
         for instruction in instructions {

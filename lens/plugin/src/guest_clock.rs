@@ -26,6 +26,11 @@ struct State {
     waiting: Waiting,
 }
 
+/// The guest's time, on any thread; `None` before the clock is installed.
+pub(crate) fn now() -> Option<i64> {
+    CLOCK.get().map(GuestClock::now)
+}
+
 /// Number of pauses of the machine's CPUs outside regions.
 static PAUSES: AtomicU64 = AtomicU64::new(0);
 

@@ -39,5 +39,6 @@ mod report;
 mod samples;
 mod scheduler;
 mod settled;
+mod stall;
 mod switches;
 mod turns;

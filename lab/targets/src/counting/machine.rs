@@ -9,6 +9,8 @@ use faultline_record::describe::WorkloadInfo;
 use faultline_record::facts::Facts;
 use faultline_record::lens::counted::{AgentReport, CountedReport};
 use faultline_record::machine::MachineShape;
+use faultline_record::outcome::GuestFailure;
+use std::time::Duration;
 
 /// A machine with any system that can count.
 #[derive(Debug)]
@@ -38,13 +40,41 @@ impl CountingMachine {
         let machine = self.machines.iter().find(|machine| machine.shape().cpus() == cpus);
         let machine = machine.ok_or_else(|| format!("there is no machine of {cpus} CPUs"))?;
         let (plugin, file) = self.lens.attached(cpus, false)?;
-        let executed = machine.execute(Some(&for_any_kernel(plugin)), seed, execution.limit, stop);
+        let mut plugin = for_any_kernel(plugin);
+        plugin.values.push(("patience_s".to_owned(), patience(execution.limit).as_secs().to_string()));
+        let executed = machine.execute(Some(&plugin), seed, execution.limit, stop);
         let seed = seed.filter(|_| executed.repeats_exactly);
         let report = file.read(&executed.console);
         let report = report.map(|counts| CountedReport { counts, agent: AgentReport::default() });
-        let ending = file.judged(executed.ending, &report);
+        let ending = match stalled(&executed.console) {
+            Some(text) => Ending::GuestFailed { failure: GuestFailure::Hung, text, console: executed.console.clone() },
+            None => file.judged(executed.ending, &report),
+        };
         Ok(Counted { ending, console: Some(executed.console), report, seed })
     }
+}
+
+/// Time without progress after which a machine is ended: long enough for a long loop of a boot, and
+/// longer if the user grants a machine more time.
+fn patience(limit: Duration) -> Duration {
+    LEAST_PATIENCE.max(limit / 120)
+}
+
+/// Patience with a machine within the default limit.
+const LEAST_PATIENCE: Duration = Duration::from_secs(10);
+
+/// Prefix of the plugin's reason for the end of a machine without progress.
+const NO_PROGRESS: &str = "faultline lens: no progress: ";
+
+/// The reason why the plugin ended a machine without progress, and the last line of its console.
+fn stalled(console: &str) -> Option<String> {
+    let (before, reason) = console.rsplit_once(NO_PROGRESS)?;
+    let reason = reason.lines().next().unwrap_or_default();
+    let said = match before.lines().next_back().filter(|line| !line.is_empty()) {
+        Some(line) => format!("the last line of its console: {line}"),
+        None => "its console stayed empty".to_owned(),
+    };
+    Some(format!("the machine made no progress: {reason}; {said}; a longer `--limit` waits longer"))
 }
 
 /// The plugin without assumptions about the kernel.
@@ -95,5 +125,27 @@ impl Target for CountingMachine {
 
     fn counting(&self) -> Option<&dyn Counting> {
         Some(self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_machine_without_progress_has_the_plugins_reason_and_its_own_last_words() {
+        let console = "booting\nno memory map\nfaultline lens: no progress: it stands\nqemu: terminating";
+        assert_eq!(
+            stalled(console).unwrap(),
+            "the machine made no progress: it stands; the last line of its console: no memory map; a longer `--limit` waits longer"
+        );
+        assert!(stalled("faultline lens: no progress: it stands").unwrap().contains("its console stayed empty"));
+        assert_eq!(stalled("booting\nfaultline lens: cannot write the report"), None);
+    }
+
+    #[test]
+    fn more_time_brings_more_patience() {
+        let minutes = |minutes: u64| Duration::from_secs(60 * minutes);
+        assert_eq!([1, 20, 120].map(|limit| patience(minutes(limit)).as_secs()), [10, 10, 60]);
     }
 }
