@@ -129,8 +129,10 @@ impl Outcome {
 pub enum Uncounted {
     /// The workload did no operation.
     NoOperation,
-    /// The workload executed no begin mark.
+    /// The program executed no begin mark.
     NoMark,
+    /// A system without Faultline's agent executed no begin mark.
+    NoMarkInMachine,
     /// The lens's report is missing, or cannot be used.
     NoReport {
         /// The problem of the report.

@@ -58,7 +58,10 @@ fn save_reading(
     journal: &mut dyn Journal,
 ) -> Result<Attempted, JournalError> {
     let report = match report {
-        Ok(report) if report.counts.regions == 0 => Err(Uncounted::NoMark),
+        Ok(report) if report.counts.regions == 0 => Err(match naming {
+            Naming::Machine { .. } => Uncounted::NoMarkInMachine,
+            Naming::Kernel { .. } | Naming::Program { .. } => Uncounted::NoMark,
+        }),
         Ok(report) => Ok(report),
         Err(problem) => Err(Uncounted::NoReport { problem }),
     };

@@ -41,6 +41,7 @@ fn uncounted(why: &Uncounted) -> &str {
     match why {
         Uncounted::NoOperation => "it did no operation",
         Uncounted::NoMark => NO_MARK,
+        Uncounted::NoMarkInMachine => NO_MARK_IN_MACHINE,
         Uncounted::NoReport { problem } => problem,
     }
 }
@@ -88,6 +89,10 @@ pub(crate) fn problem(problem: &Problem) -> String {
 /// Words for a program without marks.
 const NO_MARK: &str =
     "nothing was counted: the program executed no begin mark; `lens program --whole` counts the whole run";
+
+/// Words for a system without marks.
+const NO_MARK_IN_MACHINE: &str = "nothing was counted: the system ended without a begin mark; let the code to count execute \
+     `faultline_mark_begin()` and `faultline_mark_end()` of workloads/harness/faultline_mark.h";
 
 /// The reason for unnamed structures that a kernel allocated.
 pub(crate) fn no_names(why: &Untyped) -> String {
@@ -242,6 +247,11 @@ mod tests {
         let not_counted = |why| outcome(&Outcome::NotCounted { why });
         assert_eq!(not_counted(Uncounted::NoOperation), "not counted: it did no operation");
         assert!(not_counted(Uncounted::NoMark).contains("`lens program --whole`"));
+        let in_machine = not_counted(Uncounted::NoMarkInMachine);
+        assert!(
+            in_machine.contains("`faultline_mark_begin()`") && !in_machine.contains("lens program"),
+            "{in_machine}"
+        );
     }
 
     #[test]
