@@ -36,6 +36,7 @@ mod hosts;
 mod image;
 mod kill_and_resume;
 mod lab_failures;
+mod lens_bare;
 mod lens_callers;
 mod lens_disk;
 mod lens_kernel;

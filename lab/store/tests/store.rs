@@ -313,6 +313,7 @@ fn reading() -> Reading {
         untyped: None,
         by_type: ByType::default(),
         by_object: Vec::new(),
+        processes: Vec::new(),
         callers: None,
         spent: Spent::default(),
         predicted_ns: 12.5,

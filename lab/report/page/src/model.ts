@@ -147,8 +147,8 @@ export type Outcome = { "kind": "done" } | { "kind": "failed", step: string, err
   string, } | { "kind": "timed_out", limit_ms: number, } | { "kind": "crashed", signal: number, stderr: string, } | { "kind": "exited", status: number, stderr:
   string, } | { "kind": "rubbish", line: number, problem: string, } | { "kind": "not_started", text: string, } | { "kind": "lab_failed", text: string, } | {
   "kind": "left_changed", text: string, } | { "kind": "connection_lost", text: string, } | { "kind": "guest_failed", how: GuestFailure, text: string, console:
-  string, } | { "kind": "not_counted", } & ({ "why": "no-operation" } | { "why": "no-mark" } | { "why": "no-mark-in-machine" } | { "why": "no-report", problem: string, }) | { "kind":
-  "not_translated", text: string, } | { "kind": "partner_failed", role: Role, outcome: Outcome, } | { "kind": "interrupted" };
+  string, } | { "kind": "not_counted", } & ({ "why": "no-operation" } | { "why": "no-mark" } | { "why": "no-mark-in-machine" } | { "why": "no-report", problem:
+  string, }) | { "kind": "not_translated", text: string, } | { "kind": "partner_failed", role: Role, outcome: Outcome, } | { "kind": "interrupted" };
 export type Owner = { "kind": "variable", name: string, } | { "kind": "type", name: string, } | { "kind": "memory", of: Untypeable, function: string | null, };
 export type Pair = { one: number, other: number, nearness: Nearness, hand_over: Time, };
 export type ParameterChange = { a: number, b: number, difference: Bounded, p: number, change: Move, };
