@@ -165,12 +165,13 @@ test-guest: needs-lens guest lens $(RUNNER)
 	$(NEXTEST) --workspace --profile guests --run-ignored only
 
 # Whole histories: a Linux tree (builds 4 GB in target/examples), four kernels with every workload,
-# a crate; hours. Continues when started again.
+# a crate, the lock lab; hours. Continues when started again.
 test-examples: build guest lens
 	checks/need.sh $(KERNEL_NEEDS)
 	examples/linux-tree/run.sh $(FAULTLINE)
 	examples/linux-releases/run.sh $(FAULTLINE)
 	examples/crate-releases/run.sh $(FAULTLINE)
+	python3 examples/lock-lab/check.py $(FAULTLINE)
 
 # Small histories: 3 releases of a crate, 2 kernels (170 MB, once), 9 Linux commits; pictures of
 # their pages and of the documentation's.
