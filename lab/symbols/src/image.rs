@@ -325,7 +325,8 @@ fn is_code(section: &object::Section<'_, '_>) -> bool {
 
 fn symbols(file: &object::File<'_>) -> Vec<Symbol> {
     let of = |symbol: object::Symbol<'_, '_>| {
-        let name = symbol.name().ok().filter(|name| !name.is_empty())?;
+        let name = unversioned(symbol.name().ok()?);
+        let name = Some(name).filter(|name| !name.is_empty())?;
         let section = file.section_by_index(symbol.section_index()?).ok()?;
         let kind = match symbol.kind() {
             SymbolKind::Text => Kind::Code,
@@ -354,6 +355,12 @@ fn symbols(file: &object::File<'_>) -> Vec<Symbol> {
     symbols
 }
 
+/// A symbol's name without the version of a library's interface, which `.symtab` has in the name:
+/// `pthread_create@@GLIBC_2.34`.
+fn unversioned(name: &str) -> &str {
+    name.split_once('@').map_or(name, |(name, _)| name)
+}
+
 /// The end of a section in memory, where symbols without a size end too.
 fn end_of(section: &object::Section<'_, '_>) -> Option<Symbol> {
     let is_loaded = match section.kind() {
@@ -362,4 +369,15 @@ fn end_of(section: &object::Section<'_, '_>) -> Option<Symbol> {
     };
     let address = section.address().checked_add(section.size()).filter(|_| is_loaded && section.address() > 0)?;
     Some(Symbol { address, size: 0, kind: Kind::Edge, name: String::new() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::unversioned;
+
+    #[test]
+    fn names_have_no_version() {
+        let named = ["pthread_create@@GLIBC_2.34", "memcpy@GLIBC_2.2.5", "main"].map(unversioned);
+        assert_eq!(named, ["pthread_create", "memcpy", "main"]);
+    }
 }
