@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::path::{Component, Path};
 
 /// The recipe for building a commit, and the files of the build to keep.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -26,6 +27,12 @@ pub struct Recipe {
     /// True if builds and their programs run outside the sandbox.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub outside_sandbox: bool,
+}
+
+/// True for a path within a build: below its top, or the top itself.
+pub fn is_within_build(path: &str) -> bool {
+    let mut parts = Path::new(path).components();
+    !path.is_empty() && parts.all(|part| matches!(part, Component::Normal(_) | Component::CurDir))
 }
 
 /// Inputs of a recipe's builds besides the commits' files, at one time.

@@ -8,6 +8,7 @@ use faultline_experiment::{LocalMachines, Places, published, stored};
 use faultline_record::bounds::{MOST_REPEATS, MOST_TASKS};
 use faultline_record::machine::{MOST_CPUS, Machine};
 use faultline_record::quantity::Quantity;
+use faultline_record::recipe::is_within_build;
 use faultline_record::record::RunLine;
 use faultline_record::role::Role;
 use faultline_record::subject::Commit;
@@ -15,7 +16,7 @@ use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fmt::Display;
 use std::num::NonZeroUsize;
-use std::path::{Component, Path, PathBuf};
+use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -104,8 +105,7 @@ pub(crate) fn point(text: &str) -> Result<String, String> {
 
 /// A path within a build.
 pub(crate) fn path_of_build(text: &str) -> Result<String, String> {
-    let is_below = |part: Component<'_>| matches!(part, Component::Normal(_) | Component::CurDir);
-    match !text.is_empty() && Path::new(text).components().all(is_below) {
+    match is_within_build(text) {
         true => Ok(text.to_owned()),
         false => Err("it must be a path within the build, such as target".to_owned()),
     }

@@ -22,11 +22,11 @@ use faultline_record::direction::Effect;
 use faultline_record::machine::{Accelerator, ControlledHost};
 use faultline_record::plan::{PinPolicy, USUAL_MARGIN};
 use faultline_record::quantity::Quantity;
-use faultline_record::recipe::Recipe;
+use faultline_record::recipe::{Recipe, is_within_build};
 use faultline_record::relink::LayoutKind;
 use faultline_record::setup::Setup;
 use faultline_stats::history::{HistorySeries, HistoryStep};
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// Default number of tasks of a kernel.
@@ -179,7 +179,7 @@ pub(super) fn builds(guest: &Guest, threads: Option<u32>, model: ModelRequest) -
 fn kernel(arguments: &Bisect) -> Result<Option<Artefact>, Failure> {
     let kernel = &arguments.kernel;
     let (Some(image), Some(workload)) = (&kernel.image, &kernel.workload) else { return Ok(None) };
-    if let Some(path) = kernel.vmlinux.iter().chain([image]).find(|path| leaves(path)) {
+    if let Some(path) = kernel.vmlinux.iter().chain([image]).find(|path| !is_within_build(path)) {
         return Err(Failure::usage(
             format!("'{}' is not a path below the top of a build", path.escape_debug()),
             "write it like arch/x86/boot/bzImage",
@@ -192,12 +192,6 @@ fn kernel(arguments: &Bisect) -> Result<Option<Artefact>, Failure> {
         workload: workload.clone(),
         mode: kernel.mode.map(Into::into),
     }))))
-}
-
-/// True if a path leads out of a build.
-fn leaves(path: &str) -> bool {
-    path.is_empty()
-        || !Path::new(path).components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir))
 }
 
 /// The recipe, which also keeps the files of a kernel.

@@ -13,12 +13,12 @@ use faultline_record::cell::TaskMode;
 use faultline_record::machine::{Accelerator, ControlledHost, Machine};
 use faultline_record::plan::PinPolicy;
 use faultline_record::quantity::Quantity;
-use faultline_record::recipe::Recipe;
+use faultline_record::recipe::{Recipe, is_within_build};
 use faultline_record::relink::{LayoutKind, SectionOrder, SectionSpacing};
 use release::ReleaseEntry;
 use serde::Deserialize;
 use std::collections::BTreeMap;
-use std::path::{Component, Path};
+use std::path::Path;
 use std::time::Duration;
 
 mod kernel;
@@ -373,11 +373,7 @@ fn number(key: &str, given: Option<Number>, usual: u32) -> Result<u32, String> {
 
 /// Fails, with the problem, if a path leaves the top of a build. `key`: the key of the paths.
 fn check_below_the_top(key: &str, paths: &[String]) -> Result<(), String> {
-    let leaves = |path: &&String| {
-        let mut parts = Path::new(path.as_str()).components();
-        path.is_empty() || !parts.all(|part| matches!(part, Component::Normal(_) | Component::CurDir))
-    };
-    match paths.iter().find(leaves) {
+    match paths.iter().find(|path| !is_within_build(path)) {
         Some(path) => Err(format!("`{key}` takes paths below the top of a build, not '{}'", path.escape_debug())),
         None => Ok(()),
     }
