@@ -96,6 +96,7 @@ fn a_wrong_request_is_refused_before_anything_is_built() {
     for (range, problem) in [
         ("HEAD", "'HEAD' is no range of commits"),
         ("HEAD..HEAD", "are the same commit"),
+        ("HEAD..HEAD~1", "'HEAD~1' is older than 'HEAD'"),
         ("HEAD~1..nowhere", "no commit 'nowhere'"),
     ] {
         let output = ci(&repository, range, &[]);

@@ -113,6 +113,7 @@ fn ends(request: &CiRequest, line: &LineRequest, lab: &Lab<'_>) -> Result<(Commi
         let hint = "name the commit before the change and the one after it, for example `HEAD~1..HEAD`";
         return Err(Error::usage(problem, hint));
     }
+    repository.check_order([&base, &head], [&request.base, &request.head], lab)?;
     Ok((base, head))
 }
 

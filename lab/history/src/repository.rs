@@ -175,6 +175,15 @@ impl Repository {
         self.commit(lines.first().ok_or_else(none)?, lab)
     }
 
+    /// Fails if the second of two commits is an ancestor of the first. `names`: of both, as given.
+    pub fn check_order(&self, commits: [&CommitInfo; 2], names: [&str; 2], lab: &Lab<'_>) -> Result<(), Error> {
+        let [old, new] = names.map(str::escape_debug);
+        match self.git.lines(&["merge-base", "--is-ancestor", &commits[1].id, &commits[0].id], lab) {
+            Ok(_) => Err(Error::usage(format!("'{new}' is older than '{old}'"), "name the older commit first")),
+            Err(_) => Ok(()),
+        }
+    }
+
     fn resolve(&self, name: &str, lab: &Lab<'_>) -> Result<String, Error> {
         let wanted = format!("{name}^{{commit}}");
         let lines = self
@@ -309,11 +318,10 @@ impl Repository {
 
     /// The error for an `old` that is not on the line to `new`, with a suggestion.
     fn not_on_the_line(&self, first: &CommitInfo, last: &CommitInfo, (old, new): (&str, &str), lab: &Lab<'_>) -> Error {
-        let (old, new) = (old.escape_debug(), new.escape_debug());
-        let is_ancestor = |a: &str, b: &str| self.git.lines(&["merge-base", "--is-ancestor", a, b], lab).is_ok();
-        if is_ancestor(&last.id, &first.id) {
-            return Error::usage(format!("'{new}' is older than '{old}'"), "name the older commit first");
+        if let Err(error) = self.check_order([first, last], [old, new], lab) {
+            return error;
         }
+        let (old, new) = (old.escape_debug(), new.escape_debug());
         let base = self.git.lines(&["merge-base", &first.id, &last.id], lab).unwrap_or_default();
         let Some(base) = base.first() else {
             return Error::usage(
