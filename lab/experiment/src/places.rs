@@ -234,12 +234,12 @@ impl Places {
     }
 
     fn guest(&self) -> Result<PathBuf, Error> {
-        self.guest.clone().ok_or_else(|| {
-            Error::usage(
-                "the guest's parts are not beside the command",
-                "`make guest` builds them; `--guest DIR` names their directory",
-            )
-        })
+        let problem = match &self.guest {
+            Some(guest) if guest.is_dir() => return Ok(guest.clone()),
+            Some(guest) => format!("there is no directory {} with the guest's parts", guest.display()),
+            None => "the guest's parts are not beside the command".to_owned(),
+        };
+        Err(Error::usage(problem, "`make guest` builds them; `--guest DIR` names their directory"))
     }
 
     fn host_paths(&self, workloads: PathBuf) -> Result<HostPaths, Error> {

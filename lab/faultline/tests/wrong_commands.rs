@@ -14,6 +14,12 @@ fn a_device_is_no_database() {
 }
 
 #[test]
+fn a_missing_directory_of_guests_is_a_wrong_command() {
+    let output = Lab::new().run(&["run", "zero_fill", "--on", "qemu:cpus=1", "--guest", "/nosuch"]);
+    assert_refused(&output, 2, "there is no directory /nosuch with the guest's parts");
+}
+
+#[test]
 fn nothing_to_resume_is_a_wrong_command() {
     let lab = Lab::new();
     lab.good_fake("good");
