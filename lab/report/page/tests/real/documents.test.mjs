@@ -48,8 +48,9 @@ test('the comment of a gate is a picture', async () => {
 })
 
 test('search finds a word of the documentation', async () => {
-  const { page } = await openFile('index.html', { width: 1400 })
+  const { page, close } = await openFile('index.html', { width: 1400 })
   await page.keyboard.press('/')
   await page.locator('#mdbook-searchbar').fill('bisect')
   await page.locator('#mdbook-searchresults a').first().waitFor()
+  await close()
 })
