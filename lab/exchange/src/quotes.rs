@@ -35,7 +35,7 @@ fn unclosed(text: &[u8], separator: u8) -> Option<u64> {
                     }
                 }
             };
-            if line > opened && behind.is_some_and(|byte| !ends_cell(*byte) && *byte != b' ') {
+            if line > opened && behind.is_some_and(|byte| !ends_cell(*byte) && !byte.is_ascii_whitespace()) {
                 return Some(opened);
             }
             at += 1;
@@ -62,6 +62,7 @@ mod tests {
             ("a,b\n1,\"x\"\"\n", Some(2)),
             ("a,b\n1,\"two\nlines\"\n3,4\n", None),
             ("a,b\n1,\"two\r\nlines\" ,3\r\n", None),
+            ("a,b\n\"two\nlines\"\t,3\n", None),
             ("a,b\n1,\"say \"\"x\"\", y\"\n", None),
             ("a,b\n5\" disk,\"\"\n", None),
             ("a,b\n\"x\" y,2\n", None),

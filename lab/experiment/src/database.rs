@@ -29,12 +29,13 @@ pub fn check_writable(places: &Places) -> Result<(), Error> {
 /// Fails if a database that the user named has no directory: a mistyped path must not create one.
 /// The default directory is created with its database.
 pub(crate) fn check_directory(database: &Path) -> Result<(), Error> {
-    let is_missing = |directory: &&Path| !directory.as_os_str().is_empty() && !directory.exists();
+    let is_missing =
+        |directory: &&Path| !directory.as_os_str().is_empty() && matches!(directory.try_exists(), Ok(false));
     let is_default = || Places::find().is_ok_and(|usual| usual.database.as_deref() == Some(database));
     match faultline_store::directory_beside(database).filter(is_missing) {
         Some(directory) if !is_default() => Err(Error::usage(
             format!("there is no directory {} for the database", directory.display()),
-            "make it with `mkdir`, or name a database elsewhere with `--db FILE`",
+            "make it with `mkdir`, or name a file elsewhere",
         )),
         _ => Ok(()),
     }

@@ -63,6 +63,8 @@ pub enum ErrorKind {
     },
     /// Something failed.
     Failed,
+    /// The lab failed, for example for want of space, which says nothing about what it measures.
+    Lab,
     /// The user stopped it before there was anything to save.
     Stopped,
 }

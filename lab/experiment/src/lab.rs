@@ -60,7 +60,7 @@ impl Lab<'_> {
 
     /// Reports that a guest boots before the first execution.
     pub(crate) fn note_boot(&mut self) {
-        self.observer.notice(&Notice::AwaitingMachine { machine: "the guest to boot".to_owned() });
+        self.observer.notice(&Notice::Booting);
     }
 
     /// Reports the settings that were restored after a kill.
@@ -104,11 +104,13 @@ pub enum Notice {
     },
     /// All tools of a build have answered.
     ToolsAsked,
-    /// A machine boots, or a connection to it is made.
+    /// A machine boots, or a connection to it is made, before the first execution.
     AwaitingMachine {
-        /// The machine, as in `--on`, or `the guest to boot`.
+        /// The machine, as in `--on`.
         machine: String,
     },
+    /// A guest boots.
+    Booting,
     /// A set-up command runs.
     SettingUp {
         /// The command.

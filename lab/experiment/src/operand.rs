@@ -108,6 +108,10 @@ pub(crate) fn names_something(text: &str, places: &Places) -> Result<bool, Error
 
 /// The run that `text` names, without its samples; `None` for other names.
 pub(crate) fn run(text: &str, places: &Places) -> Result<Option<RunHead>, Error> {
+    // Standard input can be read only once, and is never a run.
+    if is_standard_input(Path::new(text)) {
+        return Ok(None);
+    }
     Ok(match find(text, None, places)? {
         Some(Found::Run(head)) => Some(head),
         Some(Found::Subject(..) | Found::Figures(_)) | None => None,

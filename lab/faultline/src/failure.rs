@@ -100,10 +100,14 @@ pub(crate) fn warn(line: &dyn Display) {
 }
 
 /// A line within the width of a terminal; its further parts are indented. Several lines, such as a
-/// table, and lines elsewhere are not changed.
+/// table, lines elsewhere, and a line with a path that does not fit, which must stay whole to be
+/// copied, are not changed.
 fn wrapped(line: String, width: Option<usize>) -> String {
+    let fits = |width: usize| line.split(' ').all(|word| word.chars().count() + 2 <= width);
     match width {
-        Some(_) if !line.contains('\n') => Style { width, ..Style::PLAIN }.wrap(&line, "", "  ").join("\n"),
+        Some(columns) if !line.contains('\n') && fits(columns) => {
+            Style { width, ..Style::PLAIN }.wrap(&line, "", "  ").join("\n")
+        }
         _ => line,
     }
 }
@@ -169,7 +173,9 @@ impl From<Error> for Failure {
         match error.kind {
             experiment::ErrorKind::Usage | experiment::ErrorKind::Unusable => {}
             experiment::ErrorKind::Untrusted { file } => untrusted = Some(file),
-            experiment::ErrorKind::Unanswerable | experiment::ErrorKind::Failed => status = FAILED,
+            experiment::ErrorKind::Unanswerable | experiment::ErrorKind::Failed | experiment::ErrorKind::Lab => {
+                status = FAILED
+            }
             experiment::ErrorKind::Stopped => status = STOPPED,
         }
         let because = error.because.iter().map(because).collect::<String>();

@@ -95,12 +95,12 @@ impl faultline_experiment::Observer for Shown {
 
     fn notice(&mut self, notice: &Notice) {
         let only_if_long = match notice {
-            Notice::AskingTool { .. } | Notice::AwaitingMachine { .. } => Some(notice_words(notice)),
-            Notice::ToolsAsked => Some(PREPARING.to_owned()),
+            Notice::AskingTool { .. } | Notice::AwaitingMachine { .. } | Notice::Booting => Some(notice_words(notice)),
             _ => None,
         };
-        self.silence = only_if_long.clone().filter(|_| !self.quiet).map(Silence::begin);
-        if only_if_long.is_some() {
+        let is_shown_at_once = only_if_long.is_none() && *notice != Notice::ToolsAsked;
+        self.silence = only_if_long.filter(|_| !self.quiet).map(Silence::begin);
+        if !is_shown_at_once {
             return;
         }
         let is_progress = matches!(
@@ -455,8 +455,9 @@ fn notice_words(notice: &Notice) -> String {
             format!("installing {} on {host}, which reboots then", artefact.display())
         }
         Notice::AskingTool { command } => format!("waiting for `{}`", one_line(command)),
+        Notice::Booting => "waiting for the guest to boot".to_owned(),
         Notice::AwaitingMachine { machine } => format!("waiting for {}", one_line(machine)),
-        Notice::ToolsAsked => PREPARING.to_owned(),
+        Notice::ToolsAsked => "the tools have answered".to_owned(),
         Notice::SettingUp { command } => format!("setup: {}", one_line(command)),
         Notice::WarmingUp { executions: 1 } => "warm-up: 1 execution of each command".to_owned(),
         Notice::WarmingUp { executions } => format!("warm-up: {executions} executions of each command"),

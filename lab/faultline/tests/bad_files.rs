@@ -111,7 +111,8 @@ fn paths_that_are_no_files_of_figures_are_refused() {
 fn a_dash_is_standard_input_and_runs_without_a_value_are_counted() {
     let lab = Lab::new();
     let table = lab.path("nightly.csv");
-    let rows: String = (1..=14).map(|day| format!("2026-01-{day:02},{}\n", ["5", "NaN", ""][day % 9 / 7])).collect();
+    let rows: String =
+        (1..=14).map(|day| format!("2026-01-{day:02},{}\n", ["5", "NaN", ""][(day % 9).max(6) - 6])).collect();
     std::fs::write(&table, format!("date,ms\n{rows}")).unwrap();
     let from_file = lab.run(&["changes", table.to_str().unwrap(), "--format", "json"]);
     let input = || std::fs::File::open(&table).unwrap();
@@ -119,13 +120,17 @@ fn a_dash_is_standard_input_and_runs_without_a_value_are_counted() {
     let from_input = piped(&["changes", "-", "--format", "json"]);
     assert!(from_input.status.success(), "{}", crate::lab::stderr(&from_input));
     assert_eq!((&from_input.stdout, &from_input.stderr), (&from_file.stdout, &from_file.stderr));
-    let missing = "left out, without a value: 2 of 14 runs of ms: NaN (2)\n";
+    let missing = "left out, without a value: 2 of 14 runs of ms: NaN, no value\n";
     assert_eq!(crate::lab::stderr(&from_input), missing);
     let imported = piped(&["import", "-"]);
     assert_eq!(
         crate::lab::stderr(&imported),
         format!("imported as 'import' from csv: 1 benchmark, 14 runs\n{missing}")
     );
+    for sides in [["-", table.to_str().unwrap()], [table.to_str().unwrap(), "-"]] {
+        let compared = piped(&[&["compare"], &sides[..], &["--better", "lower"]].concat());
+        assert!(compared.status.success(), "{sides:?}: {}", crate::lab::stderr(&compared));
+    }
     let nothing = lab.command(&["changes", "-"]).stdin(std::process::Stdio::null()).output().unwrap();
     crate::lab::assert_refused(&nothing, 2, "standard input: the file is empty");
 }

@@ -5,7 +5,7 @@
 //! does not cover the system's libraries and headers, nor a toolchain that a file of the commit
 //! names by channel (`nightly`), because its version is known only within the checkout.
 
-use faultline_experiment::{Error, Lab, Notice};
+use faultline_experiment::{Error, ErrorKind, Lab, Notice};
 use faultline_record::recipe::{BuildTools, Recipe};
 use faultline_targets::host::command::{CommandRunner, Errors, HostCommand};
 use faultline_targets::{Ending, search_path};
@@ -179,20 +179,20 @@ fn answered(asked: &[String], ending: Ending, printed: Vec<Vec<u8>>) -> Result<O
     }
 }
 
-/// Hint for a failure of the lab before a run is saved.
-const REPEAT: &str = "remove the cause, for example free space, and repeat the command";
-
 /// The error for a failure of the lab, which says nothing about a commit. `how`: what failed, and
 /// the cause.
 pub(crate) fn lab_failed(how: impl Into<String>) -> Error {
-    Error::failed(how, REPEAT)
+    Error {
+        kind: ErrorKind::Lab,
+        ..Error::failed(how, "remove the cause, for example free space, and repeat the command")
+    }
 }
 
 /// An error within a saved run: a failure of the lab can be resumed.
 pub(crate) fn of_saved_run(error: Error) -> Error {
     let resume = || "remove the cause, for example free space; `faultline resume` then continues".to_owned();
-    match error.hint.as_deref() {
-        Some(REPEAT) => Error { hint: Some(resume()), ..error },
+    match error.kind {
+        ErrorKind::Lab => Error { hint: Some(resume()), ..error },
         _ => error,
     }
 }

@@ -114,17 +114,28 @@ fn name(program: &CiProgram) -> String {
 
 fn risen(program: &CiProgram, row: &CiRow) -> String {
     match row.change {
-        Some(change) if change >= MANY => {
-            format!("{} {} as many", of_program(program, row.quantity), changed(row))
+        Some(_) if is_many(row) => {
+            let much = if row.quantity.is_counted() { "many" } else { "much" };
+            format!("{} {} as {much}", of_program(program, row.quantity), changed(row))
         }
         Some(_) => format!("{} {}", of_program(program, row.quantity), changed(row)),
         None => format!("{} from 0 to {}", of_program(program, row.quantity), row.head),
     }
 }
 
+fn is_many(row: &CiRow) -> bool {
+    row.change.is_some_and(|change| change >= MANY)
+}
+
+/// The factor of a change: `11.4`, `951`.
+fn factor(change: f64) -> String {
+    let decimals = if change < 99.0 { 1 } else { 0 };
+    format!("{:.decimals$}", 1.0 + change)
+}
+
 fn changed(row: &CiRow) -> String {
     match row.change {
-        Some(change) if change >= MANY => format!("{:.0} times", 1.0 + change),
+        Some(change) if is_many(row) => format!("{} times", factor(change)),
         // Without the sign of a zero.
         Some(change) => format!("{:+.2} %", (1e4 * change).round() / 100.0 + 0.0),
         None => "from 0".to_owned(),
@@ -205,9 +216,10 @@ fn place(line: &CiLine) -> String {
 fn coarse(program: &CiProgram, row: &CiRow) -> String {
     let detectable = row.detectable.unwrap_or_default();
     format!(
-        "'{}': {} differ between executions, so only changes of {} or more would have been found.",
+        "'{}': {} {} between executions, so only changes of {} or more would have been found.",
         name(program),
         row.quantity.heading(),
+        if row.quantity.is_counted() { "differ" } else { "differs" },
         percent((100.0 * detectable).ceil() / 100.0)
     )
 }
@@ -215,7 +227,7 @@ fn coarse(program: &CiProgram, row: &CiRow) -> String {
 fn not_measured(program: &CiProgram, CiUnusable { is_head, reason }: &CiUnusable, result: &CiResult) -> String {
     let commit = if *is_head { &result.head } else { &result.base };
     let how = match (&reason.build, &reason.execution) {
-        (Some(build), _) => match build.output.lines().last() {
+        (Some(build), _) => match build.output.lines().rev().find(|line| !line.trim().is_empty()) {
             Some(last) => format!("does not build: {}: {last}", build.how),
             None => format!("does not build: {}", build.how),
         },
@@ -248,9 +260,7 @@ fn columns<'a>() -> Vec<Column<'a>> {
             .number("head", |(_, row)| Some(row.head)),
         Column::right("change", |(_, row), _| changed(row)).number("change", |(_, row)| row.change),
         Column::right("interval", |(_, row), signs| match row.interval {
-            Some([low, high]) if low >= MANY => {
-                format!("{:.0} {} {:.0} times", 1.0 + low, signs.to, 1.0 + high)
-            }
+            Some([low, high]) if is_many(row) => format!("{} {} {} times", factor(low), signs.to, factor(high)),
             Some([low, high]) => format!("{:+.1} {} {:+.1} %", 100.0 * low, signs.to, 100.0 * high),
             None if row.executions.is_none() => "exact".to_owned(),
             None => signs.none.to_owned(),
@@ -372,12 +382,17 @@ mod tests {
         );
         assert!(text.contains("CPU time") && text.contains("inconclusive"), "{text}");
         let many = CiRow {
-            interval: Some([919.0, 983.0]),
+            interval: Some([6.0, 983.0]),
             ..row(Quantity::Transfers, [148.0, 140_748.0], true, CiVerdict::Worse)
         };
-        let text = ci(&result(vec![program(vec![many])]), Format::Table, &Style::PLAIN);
-        assert!(text.replace('\n', " ").contains("transfers of './prog 10' 951 times as many."), "{text}");
-        assert!(text.contains("951 times  920 … 984 times"), "{text}");
+        let slow =
+            CiRow { interval: Some([9.5, 11.0]), ..row(Quantity::CpuTime, [0.25, 2.75], true, CiVerdict::Worse) };
+        let text = ci(&result(vec![program(vec![many, slow])]), Format::Table, &Style::PLAIN);
+        let sentence = text.replace('\n', " ");
+        assert!(sentence.contains("transfers of './prog 10' 951 times as many;"), "{text}");
+        assert!(sentence.contains("CPU time of './prog 10' 11.0 times as much."), "{text}");
+        assert!(text.contains("  951 times    7.0 … 984 times"), "{text}");
+        assert!(text.contains(" 11.0 times  10.5 … 12.0 times"), "{text}");
         let within = result(vec![program(vec![row(Quantity::Instructions, [1e6, 1.003e6], true, CiVerdict::Within)])]);
         let text = ci(&within, Format::Markdown, &Style::PLAIN);
         assert!(text.starts_with("bbbbbbbbbbbb is within the budget of 1 %"), "{text}");

@@ -28,12 +28,12 @@ mod tests {
     fn library_files_are_distinguished_from_the_programs_own() {
         for path in [
             "/rustc/4a4ef493e3a1488c6e321570238084b38948f6db/library/core/src/sync/atomic.rs",
-            "/root/.rustup/toolchains/stable/lib/rustlib/src/rust/library/core/src/sync/atomic.rs",
+            "/home/me/.rustup/toolchains/stable/lib/rustlib/src/rust/library/core/src/sync/atomic.rs",
             "/usr/include/c++/12/bits/atomic_base.h",
             "/usr/lib/gcc/x86_64-linux-gnu/12/include/../include/c++/12/atomic",
             "/usr/local/go/src/sync/atomic/type.go",
             "/usr/lib/go-1.19/src/sync/mutex.go",
-            "/root/go/pkg/mod/golang.org/toolchain@v0.0.1-go1.24.0.linux-amd64/src/sync/mutex.go",
+            "/home/me/go/pkg/mod/golang.org/toolchain@v0.0.1-go1.24.0.linux-amd64/src/sync/mutex.go",
         ] {
             assert!(is_library(path), "{path}");
         }

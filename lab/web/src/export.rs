@@ -85,7 +85,9 @@ pub fn export_site(request: &ExportRequest<'_>, places: &Places) -> Result<Expor
                 exported.executions += executions(line.id, request.executions, made, places, &mut directory)?;
                 exported.runs += 1;
             }
-            Err(error) if matches!(error.kind, ErrorKind::Unusable | ErrorKind::Failed) => return Err(error),
+            Err(error) if matches!(error.kind, ErrorKind::Unusable | ErrorKind::Failed | ErrorKind::Lab) => {
+                return Err(error);
+            }
             Err(error) => exported.left_out.push(format!("run {}: {}", line.id, error.problem)),
         }
     }

@@ -136,7 +136,7 @@ impl Problem {
         let status = match error.kind {
             ErrorKind::Usage => StatusCode::NOT_FOUND,
             ErrorKind::Unanswerable => StatusCode::UNPROCESSABLE_ENTITY,
-            ErrorKind::Unusable | ErrorKind::Failed => return Self::unreachable(),
+            ErrorKind::Unusable | ErrorKind::Failed | ErrorKind::Lab => return Self::unreachable(),
             ErrorKind::Stopped | ErrorKind::Untrusted { .. } => return Self::internal(),
         };
         let problem = match database {

@@ -200,7 +200,8 @@ pub(crate) struct Run {
     #[command(flatten)]
     pub(crate) around: Around,
 
-    /// Go on after an execution of the command failed [default: end at the first failure]
+    /// Go on after a failed execution, which has no figure; the exit status is still 1 [default:
+    /// end at the first failure]
     #[arg(short, long, requires = "program", help_heading = "Commands", hide_short_help = true)]
     pub(crate) ignore_failure: bool,
 

@@ -8,8 +8,8 @@ use crate::failure::{self, Failure};
 use crate::output;
 use faultline_experiment::stored::{self, SubjectFacts};
 use faultline_experiment::{
-    CheckRequest, InstallRequest, LocalMachines, Places, ResumeRequest, RunRequest, TreeRequest, find_run, hosts,
-    operand,
+    CheckRequest, Concluded, Conclusion, InstallRequest, LocalMachines, Places, ResumeRequest, RunRequest, TreeRequest,
+    find_run, hosts, operand,
 };
 use faultline_record::machine::Machine;
 use faultline_record::record::RunId;
@@ -48,7 +48,11 @@ pub(crate) fn run(arguments: &Run, global: &Global) -> Result<ExitCode, Failure>
     let json = arguments.export.export_json.as_deref();
     json.map_or(Ok(()), output::check_file)?;
     let concluded = measuring::conduct(conduct, &places, |lab| faultline_experiment::run(&request, lab))?;
-    if request.request.ends_at_failure && concluded.as_ref().is_some_and(|concluded| !concluded.is_well()) {
+    let has_ended_early = |concluded: &Conclusion| match &concluded.what {
+        Concluded::Figures(figures) => figures.progress.failed > 0 && figures.progress.skipped > 0,
+        _ => false,
+    };
+    if request.request.ends_at_failure && concluded.as_ref().is_some_and(has_ended_early) {
         failure::warn(&"hint: the run ended with its first failure; `--ignore-failure` goes on");
     }
     if let Some((path, concluded)) = json.zip(concluded.as_ref()) {
