@@ -65,7 +65,17 @@ pub struct FrameBytes {
 }
 
 impl FrameBytes {
-    fn frame(&self, frame: FrameNumber) -> &[AtomicU8] {
+    /// `frames` frames from `first` on, each of `frame_bytes` bytes.
+    pub fn new(first: FrameNumber, frames: u64, frame_bytes: usize) -> Result<Self, NoMemory> {
+        // Memory contents at power-on are unspecified.
+        let bytes: Arc<[AtomicU8]> =
+            try_slice(frames as usize * frame_bytes + LINE_BYTES, || AtomicU8::new(0xa5))?.into();
+        let begin = bytes.as_ptr().addr().wrapping_neg() % LINE_BYTES;
+        Ok(Self { first, frame_bytes, bytes, begin })
+    }
+
+    /// The bytes of a frame.
+    pub fn frame(&self, frame: FrameNumber) -> &[AtomicU8] {
         let begin = self.begin + (frame.0 - self.first.0) as usize * self.frame_bytes;
         &self.bytes[begin..begin + self.frame_bytes]
     }
@@ -84,6 +94,18 @@ impl FrameBytes {
     pub fn write(&self, frame: FrameNumber, from: &[u8]) {
         from.iter().zip(self.frame(frame)).for_each(|(from, to)| to.store(*from, Relaxed));
     }
+
+    /// Fills a frame with zeroes.
+    pub fn zero(&self, frame: FrameNumber) {
+        self.frame(frame).iter().for_each(|byte| byte.store(0, Relaxed));
+    }
+
+    /// Copies a frame.
+    pub fn copy(&self, from: FrameNumber, to: FrameNumber) {
+        for (from, to) in self.frame(from).iter().zip(self.frame(to)) {
+            to.store(from.load(Relaxed), Relaxed);
+        }
+    }
 }
 
 /// Result of an access.
@@ -98,13 +120,9 @@ pub enum Outcome {
 impl Hosted {
     /// `cpus` CPUs and `frames` frames from `first` on, each of `frame_bytes` bytes.
     pub fn new(cpus: u32, first: FrameNumber, frames: u64, frame_bytes: usize) -> Result<Self, NoMemory> {
-        // Memory contents at power-on are unspecified.
-        let bytes = try_slice(frames as usize * frame_bytes + LINE_BYTES, || AtomicU8::new(0xa5))?;
-        let bytes: Arc<[AtomicU8]> = bytes.into();
-        let begin = bytes.as_ptr().addr().wrapping_neg() % LINE_BYTES;
         Ok(Self {
             cpus: try_slice(cpus as usize, || HostedCpu(Spin::new(Tlb::new())))?,
-            bytes: FrameBytes { first, frame_bytes, bytes, begin },
+            bytes: FrameBytes::new(first, frames, frame_bytes)?,
             has_tables_of_each_cpu: false,
             pages: PAGES,
             pause: None,
@@ -135,10 +153,6 @@ impl Hosted {
     #[inline]
     fn cpu(&self, cpu: CpuNumber) -> Held<'_, Tlb> {
         self.cpus[cpu.0 as usize].0.lock()
-    }
-
-    fn frame(&self, frame: FrameNumber) -> &[AtomicU8] {
-        self.bytes.frame(frame)
     }
 
     /// True if a TLB translates a page to this frame. The caller has no guard of `pin`.
@@ -174,7 +188,7 @@ impl Hosted {
         }) else {
             return Outcome::Fault;
         };
-        let place = &self.frame(entry.frame)[byte];
+        let place = &self.bytes.frame(entry.frame)[byte];
         // Relaxed: see the type. Before the lock is released, so that a shoot-down waits for the
         // access.
         let before = place.load(Relaxed);
@@ -224,7 +238,7 @@ unsafe impl Machine for Hosted {
     }
 
     fn zero(&self, frame: FrameNumber) {
-        self.frame(frame).iter().for_each(|byte| byte.store(0, Relaxed));
+        self.bytes.zero(frame);
     }
 
     fn broken(&self, broken: &Broken) {
@@ -232,9 +246,7 @@ unsafe impl Machine for Hosted {
     }
 
     fn copy(&self, from: FrameNumber, to: FrameNumber) {
-        for (from, to) in self.frame(from).iter().zip(self.frame(to)) {
-            to.store(from.load(Relaxed), Relaxed);
-        }
+        self.bytes.copy(from, to);
     }
 }
 

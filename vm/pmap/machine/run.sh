@@ -58,7 +58,7 @@ ended=0
 timeout -k 5 $((minutes * 60)) "$emulator" $emulator_options -accel tcg,thread=$threads -cpu max -smp 2 -m 256 -display none -nodefaults -no-reboot \
 	-serial stdio -device isa-debug-exit,iobase=0xf4,iosize=4 -kernel "$folder/image" -append "$programs" </dev/null || ended=$?
 case $ended in
-	33) echo "the emulated machine ended well" ;;
+	33) echo "the emulated machine succeeded" ;;
 	124 | 137) echo "the emulated machine did not end within $minutes min" >&2; exit 1 ;;
 	*) echo "the emulated machine ended with status $ended" >&2; exit 1 ;;
 esac

@@ -36,7 +36,7 @@ const TYPE_SHIFT: u32 = 61;
 // SAFETY: as in the manual's figures of entries; bits 8 and 9 are for software.
 unsafe impl<const LEVELS: usize, const TYPES: bool> Format for Riscv<LEVELS, TYPES> {
     const LEVELS: usize = LEVELS;
-    /// 1 GiB: larger ones are of no use to a kernel.
+    /// 1 GiB; pages of 512 GiB are not used.
     const LARGEST: usize = 2;
     const IN_PLACE: bool = true;
 

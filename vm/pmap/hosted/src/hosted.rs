@@ -6,8 +6,7 @@ pub use crate::tables::PageTable;
 use crate::tables::Pool;
 use crate::walkers::Access;
 use crate::{Broken, CpuNumber, CpuSet, Flush, FrameNumber, Machine, NoMemory, PageRange, Space, SpaceId, VirtualPage};
-pub use memory::hosted::{Outcome, PAGES, Pause};
-use std::sync::atomic::AtomicU8;
+pub use memory::hosted::{FrameBytes, Outcome, PAGES, Pause};
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -26,36 +25,6 @@ pub struct Hosted {
     has_tables_of_each_cpu: bool,
     pages: PageRange,
     pause: Option<Pause>,
-}
-
-/// Contents of the frames. Clones share them, for pagers.
-#[derive(Debug, Clone)]
-pub struct FrameBytes {
-    first: FrameNumber,
-    frame_bytes: usize,
-    bytes: Arc<[AtomicU8]>,
-}
-
-impl FrameBytes {
-    fn frame(&self, frame: FrameNumber) -> &[AtomicU8] {
-        let begin = (frame.0 - self.first.0) as usize * self.frame_bytes;
-        &self.bytes[begin..begin + self.frame_bytes]
-    }
-
-    /// Bytes per frame.
-    pub fn frame_bytes(&self) -> usize {
-        self.frame_bytes
-    }
-
-    /// Reads the beginning of a frame into `to`.
-    pub fn read(&self, frame: FrameNumber, to: &mut [u8]) {
-        to.iter_mut().zip(self.frame(frame)).for_each(|(to, from)| *to = from.load(Relaxed));
-    }
-
-    /// Writes the beginning of a frame.
-    pub fn write(&self, frame: FrameNumber, from: &[u8]) {
-        from.iter().zip(self.frame(frame)).for_each(|(from, to)| to.store(*from, Relaxed));
-    }
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -111,10 +80,8 @@ impl Tlb {
 impl Hosted {
     /// `cpus` CPUs and `frames` frames from `first` on, each of `frame_bytes` bytes.
     pub fn new(cpus: u32, first: FrameNumber, frames: u64, frame_bytes: usize) -> Result<Self, NoMemory> {
-        // Memory contents at power-on are unspecified.
-        let bytes = (0..frames as usize * frame_bytes).map(|_| AtomicU8::new(0xa5)).collect();
         Ok(Self {
-            bytes: FrameBytes { first, frame_bytes, bytes },
+            bytes: FrameBytes::new(first, frames, frame_bytes)?,
             cpus: (0..cpus).map(|_| Tlb::new()).collect(),
             pool: Pool::new(TABLES),
             name: std::env::var("FAULTLINE_TABLES").unwrap_or_else(|_| "x86-64".to_owned()),
@@ -236,13 +203,11 @@ unsafe impl Machine for Hosted {
     }
 
     fn zero(&self, frame: FrameNumber) {
-        self.bytes.frame(frame).iter().for_each(|byte| byte.store(0, Relaxed));
+        self.bytes.zero(frame);
     }
 
     fn copy(&self, from: FrameNumber, to: FrameNumber) {
-        for (from, to) in self.bytes.frame(from).iter().zip(self.bytes.frame(to)) {
-            to.store(from.load(Relaxed), Relaxed);
-        }
+        self.bytes.copy(from, to);
     }
 
     fn broken(&self, broken: &Broken) {
