@@ -79,3 +79,30 @@ fn a_note_of_full_nodes_and_a_new_hole() {
         end(&mine, [alone(space)], [], &list, 1);
     });
 }
+
+/// A CPU notes that a leaf is full, while another unmaps a page there and then notes the bounds of
+/// the root, perhaps from that note of the leaf: afterwards no note hides the hole.
+#[test]
+fn a_note_that_comes_from_a_wrong_one() {
+    explore_up_to(Some(3), || {
+        let Board { cpus: [mine, its], space, list, .. } = boot_with(List::of(1));
+        its.activate(&space).unwrap();
+        mine.map(&space, pages(0, 1), BOTH).unwrap();
+        mine.map(&space, pages(1, 1), BOTH).unwrap();
+        mine.map(&space, pages(2, 2), BOTH).unwrap();
+        let space = Arc::new(space);
+        let its_space = space.clone();
+        let other = thread::spawn(move || {
+            // SAFETY: the guard is held, and the space is active.
+            its.pinned(|| unsafe { its_space.body().tree.note_passed(0, 2) });
+            its.deactivate(&its_space);
+        });
+        mine.unmap(&space, pages(1, 1)).unwrap();
+        // SAFETY: as above.
+        mine.pinned(|| unsafe { space.body().tree.note_passed(2, 4) });
+        other.join().unwrap();
+        // SAFETY: as above.
+        assert!(mine.pinned(|| unsafe { space.body().tree.skip_full(0, 1) }) <= 1, "the hole is passed over");
+        end(&mine, [alone(space)], [], &list, 1);
+    });
+}

@@ -9,8 +9,13 @@
 //! A noted bound is right, or about to be forgotten: the search stores it, then reads again what it
 //! comes from, with a fence between, and forgets it unless that is unchanged. The other CPU makes
 //! holes, then reads the bounds, with a fence between. At least one of the two sees the other's
-//! store. For a node above leaves the same holds of a child's bounds, which the other CPU forgets
-//! before it reads those of the node.
+//! store.
+//!
+//! For a node above leaves the same holds of a child's bounds. A CPU that forgets them, because of
+//! holes or because its own note was wrong, then reads the bounds of the node, with a fence between,
+//! and so on up to the root. So a note of the node that comes from the forgotten bounds goes too: by
+//! that CPU if it sees the note, and otherwise by the noting CPU, which finds the child's bounds
+//! changed.
 
 use super::{Node, Tree, span};
 use crate::address::PageRange;
@@ -84,14 +89,28 @@ impl Node {
         Some(all)
     }
 
-    fn note_gaps(&self, level: u32) {
-        let Some(gaps) = self.gaps(level) else { return };
+    /// Notes the node's bounds. False if they were wrong, and are forgotten again: then the caller
+    /// forgets those of the nodes above.
+    fn note_gaps(&self, level: u32) -> bool {
+        let Some(gaps) = self.gaps(level) else { return true };
         // Orderings: see the fences.
         self.gaps.store(gaps.word(), Relaxed);
-        // Pairs with those in `forget`.
+        // Pairs with those in `forget_gaps` and `forget_own`.
         fence(SeqCst);
-        if self.gaps(level) != Some(gaps) {
+        let is_right = self.gaps(level) == Some(gaps);
+        if !is_right {
+            self.forget_own();
+        }
+        is_right
+    }
+
+    /// Forgets the node's own bounds.
+    fn forget_own(&self) {
+        // Relaxed: see the fences.
+        if self.gaps.load(Relaxed) != 0 {
             self.gaps.store(0, Relaxed);
+            // Before the caller reads the bounds of the node above. Pairs with that in `note_gaps`.
+            fence(SeqCst);
         }
     }
 }
@@ -122,19 +141,22 @@ impl Tree {
     /// As for [`look`](Self::look), until it returns.
     pub(crate) unsafe fn note_passed(&self, page: u64, next: u64) {
         // SAFETY: as the caller promises.
-        unsafe { Self::note_below(&self.root, self.top, page, next) }
+        unsafe { Self::note_below(&self.root, self.top, page, next) };
     }
 
+    /// False if a note was wrong.
+    ///
     /// # Safety
     /// As for `note_passed`.
-    unsafe fn note_below(node: &Node, level: u32, page: u64, next: u64) {
-        if let View::Node(child) = Self::slot(node, page, level).load().view() {
+    unsafe fn note_below(node: &Node, level: u32, page: u64, next: u64) -> bool {
+        if let View::Node(child) = Self::slot(node, page, level).load().view()
             // SAFETY: as in `look`.
-            unsafe { Self::note_below(Node::below(child), level - 1, page, next) };
+            && !unsafe { Self::note_below(Node::below(child), level - 1, page, next) }
+        {
+            node.forget_own();
+            return false;
         }
-        if page / span(level + 1) != next / span(level + 1) {
-            node.note_gaps(level);
-        }
+        page / span(level + 1) == next / span(level + 1) || node.note_gaps(level)
     }
 
     /// Forgets the bounds of the nodes around a range of new holes.
@@ -160,11 +182,7 @@ impl Tree {
             // SAFETY: a node that has a slot which the caller has locked is not retired by others.
             unsafe { Self::forget(Node::below(child), level - 1, page) };
         }
-        // Relaxed: see the fences.
-        if node.gaps.load(Relaxed) != 0 {
-            node.gaps.store(0, Relaxed);
-            fence(SeqCst);
-        }
+        node.forget_own();
     }
 }
 
