@@ -228,9 +228,15 @@ impl<'a, 'm, M: Machine, F: FrameSource> Batch<'a, 'm, M, F> {
     /// Flushes this CPU's TLB, and those of `losers` on which the space is active; if nodes go,
     /// those of all CPUs on which it is active.
     fn ask(&mut self) {
-        let (begin, end) = self.changed.take().unwrap_or((0, 1));
-        let pages = PageRange::new(VirtualPage(begin), end - begin).unwrap_or(PageRange::ALL);
-        let flush = Flush { space: self.space.id, pages };
+        let frees_tables = !M::Pmap::is_empty(&self.tables);
+        let pages = match self.changed.take() {
+            Some((begin, end)) => PageRange::new(VirtualPage(begin), end - begin).unwrap_or(PageRange::ALL),
+            // Tables without a removed translation: the batch does not know their pages.
+            None if frees_tables => PageRange::ALL,
+            // Nodes alone: no translation goes, so any page will do.
+            None => PageRange::of(VirtualPage(0)),
+        };
+        let flush = Flush { space: self.space.id, pages, frees_tables };
         self.cpu.machine().flush(self.cpu.number, &flush);
         let losers = mem::replace(&mut self.losers, CpuSet::NONE);
         // Nodes are walked by all.
@@ -243,5 +249,42 @@ impl<'a, 'm, M: Machine, F: FrameSource> Batch<'a, 'm, M, F> {
         self.cpu.count(Event::ShootDown);
         self.cpu.add(Event::ShotCpu, others.len());
         self.cpu.machine().shoot(&others, &flush);
+    }
+}
+
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests {
+    use super::*;
+    use crate::hosted::{Hosted, Outcome, PageTable, RetiredTables};
+    use crate::memory::Memory;
+    use crate::test_frames::List;
+    use faultline_numbers::{CpuNumber, FrameNumber};
+    use std::boxed::Box;
+
+    /// Their pages are not known, so a TLB forgets all: here a translation of another page.
+    #[test]
+    fn tables_without_a_removed_translation_are_freed_after_a_flush_of_all_pages() {
+        const PAGE: VirtualPage = VirtualPage(5);
+        const FAR: VirtualPage = VirtualPage(1 << 20);
+        let (list, cpu) = (List::of(2), CpuNumber(0));
+        let memory = Memory::new(Hosted::new(1, FrameNumber(0), 2, 1).unwrap(), 1, 2).unwrap();
+        let memory: &'static Memory<Hosted> = Box::leak(Box::new(memory));
+        list.watch(memory);
+        // SAFETY: the number has one handle; the frames are one list's.
+        let own = unsafe { memory.cpu(cpu, list.clone()) }.unwrap();
+        let space = own.new_space().unwrap();
+        own.activate(&space).unwrap();
+        own.map(&space, PageRange::of(PAGE), Rights::READ | Rights::WRITE).unwrap();
+        own.fault(&space, PAGE, Rights::WRITE).unwrap();
+        assert_eq!(memory.machine().access(cpu, &space, PAGE, 0, None), Outcome::Done(0));
+        let is_translated = || [0, 1].iter().any(|frame| memory.machine().is_translated(FrameNumber(*frame)));
+        assert!(is_translated());
+        let (pmap, mut tables) = (space.pmap(cpu).unwrap(), RetiredTables::default());
+        pmap.enter(FAR, FrameNumber(1), Rights::READ, &mut tables).unwrap();
+        assert!(pmap.remove(FAR, &mut tables).is_some() && !PageTable::is_empty(&tables));
+        own.ask_and_free_tables(space.body(), tables);
+        assert!(!is_translated());
+        own.deactivate(&space);
+        assert!(own.exit(space).is_ok() && list.free() == 2);
     }
 }

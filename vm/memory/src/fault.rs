@@ -211,7 +211,8 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         let entry = self.translation(space, page, now.users);
         if entry.is_some() {
             // This CPU's TLB may have the entry with fewer rights.
-            self.machine().flush(self.number, &Flush { space: space.id, pages: PageRange::of(page) });
+            self.machine()
+                .flush(self.number, &Flush { space: space.id, pages: PageRange::of(page), frees_tables: false });
         }
         if entry.is_some_and(|entry| entry.rights.allows(access)) {
             self.count(Event::Spurious);

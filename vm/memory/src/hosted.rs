@@ -156,7 +156,7 @@ impl Hosted {
     }
 
     /// True if a TLB translates a page to this frame. The caller has no guard of `pin`.
-    #[cfg(all(test, any(loom, shuttle)))]
+    #[cfg(test)]
     pub(crate) fn is_translated(&self, frame: FrameNumber) -> bool {
         self.cpus.iter().any(|cpu| cpu.0.lock().has_frame(frame))
     }
@@ -302,7 +302,7 @@ impl Tlb {
     }
 
     /// True if any page translates to the frame.
-    #[cfg(all(test, any(loom, shuttle)))]
+    #[cfg(test)]
     fn has_frame(&self, frame: FrameNumber) -> bool {
         self.0.iter().flatten().any(|entry| entry.frame == frame)
     }

@@ -118,5 +118,5 @@ pub use stack::STACK_GAP;
 mod interleavings;
 #[cfg(all(test, shuttle))]
 mod mixes;
-#[cfg(all(test, any(loom, shuttle)))]
+#[cfg(test)]
 mod test_frames;

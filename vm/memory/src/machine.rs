@@ -18,13 +18,19 @@ pub struct Flush {
     pub space: SpaceId,
     /// The pages.
     pub pages: PageRange,
+    /// True if page tables of these pages were taken out, and are freed or used for other pages
+    /// afterwards: CPUs that cache entries above the pages must forget those too. `INVLPG` always
+    /// does; RISC-V's `SFENCE.VMA` does without an address (`rs1` is `x0`), AArch64's `TLBI VAE1`
+    /// does and `VALE1` does not.
+    pub frees_tables: bool,
 }
 
 /// A machine.
 ///
 /// # Safety
 /// 1. `shoot` returns when no CPU of the set has a translation of these pages that it had before
-///    the call (a large translation is one of each page that it translates), and each guard of
+///    the call (a large translation is one of each page that it translates), or a pointer to a
+///    table that was taken out, if the flush frees tables; and each guard of
 ///    `pin` that one of them had at the call has been dropped. A CPU that a kernel interrupts
 ///    answers when interrupts are on, so a guard turns them off. Calls of `shoot` may overlap; the
 ///    caller has no guard of its own.

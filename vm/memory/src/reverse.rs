@@ -18,7 +18,7 @@ use crate::counted::{Counted, Inner};
 use crate::counters::Event;
 use crate::cpu_set::CpuSet;
 use crate::family::Member;
-use crate::machine::{Flush, FrameSource, Machine, Pmap, SpaceId, Translation};
+use crate::machine::{Flush, FrameSource, Machine, Pmap, Translation};
 use crate::memory::Cpu;
 use crate::object::mapping::Mapping;
 use crate::object::pager::{HeldHome, Hold};
@@ -36,7 +36,7 @@ pub(crate) struct Shots {
     spaces: [Shot; MOST_SPACES],
 }
 
-type Shot = Option<(SpaceId, CpuSet, PageRange)>;
+type Shot = Option<(Flush, CpuSet)>;
 
 /// Few, because they are on the stack.
 const MOST_SPACES: usize = 8;
@@ -113,8 +113,10 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
             }
             let removed = self.remove_translations(place.space, place.page, users, &mut tables, &mut losers);
             removed.iter().for_each(|removed| said.add(removed));
-            self.add_shot(place.space, PageRange::of(place.page), &losers, shots);
-            if !M::Pmap::is_empty(&tables) {
+            let frees_tables = !M::Pmap::is_empty(&tables);
+            let flush = Flush { space: place.space.id, pages: PageRange::of(place.page), frees_tables };
+            self.add_shot(place.space, flush, &losers, shots);
+            if frees_tables {
                 // The space may be gone by the end.
                 self.fire(shots);
                 place.space.free_answered_tables(tables);
@@ -247,13 +249,13 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
     }
 
     /// Records that TLBs may have a removed translation.
-    fn add_shot(&self, space: &SpaceBody<'m, M>, pages: PageRange, losers: &CpuSet, shots: &mut Shots) {
-        self.machine().flush(self.number, &Flush { space: space.id, pages });
+    fn add_shot(&self, space: &SpaceBody<'m, M>, flush: Flush, losers: &CpuSet, shots: &mut Shots) {
+        self.machine().flush(self.number, &flush);
         let cpus = space.active.others_than(self.number, losers);
         if cpus.is_empty() {
             return self.count(Event::LocalFlush);
         }
-        let is_its = |shot: &Shot| shot.as_ref().is_none_or(|(id, ..)| *id == space.id);
+        let is_its = |shot: &Shot| shot.as_ref().is_none_or(|(its, _)| its.space == flush.space);
         let place = match shots.spaces.iter().position(is_its) {
             Some(place) => place,
             None => {
@@ -262,16 +264,17 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
             }
         };
         let Some(shot) = shots.spaces.get_mut(place) else { return };
-        let (_, others, range) = shot.get_or_insert((space.id, cpus, pages));
-        (*others, *range) = (others.with(&cpus), range.with(pages));
+        let (all, others) = shot.get_or_insert((flush, cpus));
+        (all.pages, all.frees_tables) = (all.pages.with(flush.pages), all.frees_tables || flush.frees_tables);
+        *others = others.with(&cpus);
     }
 
     /// Waits until no TLB has any of these translations.
     pub(crate) fn fire(&self, shots: &mut Shots) {
-        for (space, cpus, pages) in shots.spaces.iter_mut().filter_map(Option::take) {
+        for (flush, cpus) in shots.spaces.iter_mut().filter_map(Option::take) {
             self.count(Event::ShootDown);
             self.add(Event::ShotCpu, cpus.len());
-            self.machine().shoot(&cpus, &Flush { space, pages });
+            self.machine().shoot(&cpus, &flush);
         }
     }
 }

@@ -218,7 +218,8 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
     /// Deactivates a space: call when the hardware no longer uses its page tables. The CPU's TLB
     /// forgets the space, so its shoot-downs skip this CPU.
     pub fn deactivate(&self, space: &Space<'m, M>) {
-        self.machine().flush(self.number, &Flush { space: space.id(), pages: PageRange::ALL });
+        let flush = Flush { space: space.id(), pages: PageRange::ALL, frees_tables: true };
+        self.machine().flush(self.number, &flush);
         space.body().active.leave(self.number);
     }
 

@@ -1,4 +1,4 @@
-//! Frames for tests of interleavings: a list shared by all CPUs, whose steps are not explored.
+//! Frames for tests: a list shared by all CPUs, whose steps are not explored.
 
 use crate::error::NoMemory;
 use crate::hosted::Hosted;

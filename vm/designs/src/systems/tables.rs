@@ -108,10 +108,15 @@ impl<'m> Tables<'m> {
         cpu.machine().access(cpu.number(), &self.known, page, byte, write)
     }
 
+    /// The hosted machine caches no tables.
+    fn flush_of(&self, pages: PageRange) -> Flush {
+        Flush { space: self.known.id(), pages, frees_tables: false }
+    }
+
     /// Flushes a CPU's TLB. The hosted machine's `flush` takes the lock of the given CPU, like its
     /// `shoot`; a set of CPUs for `shoot` cannot be made outside `vm/memory`.
     fn forget(&self, cpu: &Cpu<'m>, whose: CpuNumber, pages: PageRange) {
-        cpu.machine().flush(whose, &Flush { space: self.known.id(), pages });
+        cpu.machine().flush(whose, &self.flush_of(pages));
     }
 
     /// The entry of a page. Flushes the page from this CPU's TLB, which may have it with fewer
@@ -204,7 +209,7 @@ impl Gone {
     /// Makes all CPUs on which the space is active forget, and then frees tables and frames.
     pub(super) fn finish(mut self, cpu: &Cpu<'_>, tables: &Tables<'_>) {
         if let Some(pages) = self.flushed() {
-            let flush = Flush { space: tables.known.id(), pages };
+            let flush = tables.flush_of(pages);
             cpu.machine().flush(cpu.number(), &flush);
             let mut others = tables.active.others(cpu.number()).peekable();
             cpu.count(if others.peek().is_some() { Event::ShootDown } else { Event::LocalFlush });
@@ -225,7 +230,7 @@ impl Gone {
             } else {
                 cpu.count(Event::ShotCpu);
             }
-            cpu.machine().flush(whose, &Flush { space: tables.known.id(), pages });
+            cpu.machine().flush(whose, &tables.flush_of(pages));
         }
         tables.pmap().free(self.tables);
         self.pages.into_iter().for_each(|page| cpu.free_page(page));

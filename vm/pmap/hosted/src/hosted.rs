@@ -1,6 +1,6 @@
 //! A machine of threads: per-CPU TLBs that keep stale translations until a flush or a replacement,
-//! large ones too, filled by the walkers. `FAULTLINE_TABLES` names the page tables; default:
-//! `x86-64`.
+//! large ones too, filled by the walkers; and caches of the tables on the way, which a table that is
+//! freed must have left. `FAULTLINE_TABLES` names the page tables; default: `x86-64`.
 
 pub use crate::tables::PageTable;
 use crate::tables::Pool;
@@ -135,7 +135,7 @@ impl Hosted {
         let entry = match known.filter(|entry| entry.is_dirty || !access.writes) {
             Some(entry) => entry,
             None => {
-                let Some(Ok(found)) = space.pmap(cpu).map(|pmap| pmap.walk(page, access)) else {
+                let Some(Ok(found)) = space.pmap(cpu).map(|pmap| pmap.walk_on(cpu, space.id(), page, access)) else {
                     return Outcome::Fault;
                 };
                 let pages = found.bytes / 4096;
@@ -189,11 +189,13 @@ unsafe impl Machine for Hosted {
     }
 
     fn flush(&self, cpu: CpuNumber, flush: &Flush) {
-        self.cpu(cpu).forget(flush);
+        let mut tlb = self.cpu(cpu);
+        tlb.forget(flush);
+        self.pool.flush(cpu, flush);
     }
 
     fn shoot(&self, cpus: &CpuSet, flush: &Flush) {
-        cpus.iter().for_each(|cpu| self.cpu(cpu).forget(flush));
+        cpus.iter().for_each(|cpu| self.flush(cpu, flush));
     }
 
     fn pause(&self, cpu: CpuNumber) {

@@ -1,14 +1,16 @@
 //! Page tables of one of the machines, chosen when they are made.
 
 use crate::walkers::{Access, Fault, Walked, aarch64, riscv, x86_64};
-use crate::{FrameNumber, NoMemory, PageRange, Pmap, Rights, Translation, VirtualPage};
+use crate::{CpuNumber, Flush, FrameNumber, NoMemory, PageRange, Pmap, Rights, SpaceId, Translation, VirtualPage};
 use faultline_pmap::{
     Aarch64, Leaf, MAIR, MapError, MemoryType, PAT, PageTables, Record, RetiredTables, Riscv, Sv39, Sv48, Table,
     TableMemory, TablePool, X86_64,
 };
-use std::sync::Arc;
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, Mutex, MutexGuard};
 
 /// First frame of the tables: far from programs' frames.
 const FIRST: u64 = 0x8_0000;
@@ -18,9 +20,21 @@ type Tables = TablePool<Box<[Table]>, Box<[Record]>>;
 /// First frame of devices.
 pub const DEVICES: u64 = 1 << 30;
 
+/// A table that a CPU has cached: it walks from there until a flush that frees tables.
+#[derive(Debug, PartialEq, Eq)]
+struct Cached {
+    cpu: CpuNumber,
+    space: SpaceId,
+    /// First page that the table translates, and number of pages.
+    pages: (u64, u64),
+}
+
+/// Cached tables by their frames. CPUs with equal numbers modulo 8 share a map.
+type Caches = [Mutex<BTreeMap<FrameNumber, Vec<Cached>>>; 8];
+
 /// A pool of tables, shared by the page tables that it serves.
 #[derive(Debug, Clone)]
-pub struct Pool(Arc<Tables>);
+pub struct Pool(Arc<Tables>, Arc<Caches>);
 
 impl Pool {
     /// A pool of so many tables.
@@ -29,7 +43,7 @@ impl Pool {
         let memory = unsafe { Box::<[Table]>::new_zeroed_slice(tables).assume_init() };
         let records = (0..tables).map(|_| Record::default()).collect();
         // SAFETY: what a box holds does not move.
-        Self(Arc::new(unsafe { TablePool::new(FrameNumber(FIRST), memory, records) }.unwrap()))
+        Self(Arc::new(unsafe { TablePool::new(FrameNumber(FIRST), memory, records) }.unwrap()), Arc::default())
     }
 
     /// Number of tables that are free. For an exclusive owner.
@@ -37,6 +51,26 @@ impl Pool {
         let all: Vec<_> = std::iter::from_fn(|| self.0.get().ok()).collect();
         all.iter().for_each(|table| self.0.put(*table));
         all.len()
+    }
+
+    /// Makes a CPU forget the tables on the way to pages, if the flush frees tables.
+    pub fn flush(&self, cpu: CpuNumber, flush: &Flush) {
+        if !flush.frees_tables {
+            return;
+        }
+        let (first, end) = (flush.pages.first().0, flush.pages.first().0 + flush.pages.pages());
+        let is_flushed = |cached: &Cached| {
+            let (begin, pages) = cached.pages;
+            cached.cpu == cpu && cached.space == flush.space && begin < end && first < begin + pages
+        };
+        self.cached_by(cpu).retain(|_, cached| {
+            cached.retain(|cached| !is_flushed(cached));
+            !cached.is_empty()
+        });
+    }
+
+    fn cached_by(&self, cpu: CpuNumber) -> MutexGuard<'_, BTreeMap<FrameNumber, Vec<Cached>>> {
+        self.1[cpu.0 as usize % self.1.len()].lock().unwrap()
     }
 
     /// Physical memory: only tables are there.
@@ -53,6 +87,9 @@ unsafe impl TableMemory for Pool {
 
     fn put(&self, table: FrameNumber) {
         assert!(self.0.table(table).entries().iter().all(|entry| entry.load(Relaxed) == 0));
+        for cached in &*self.1 {
+            assert_eq!(cached.lock().unwrap().get(&table), None, "{table} is put, and a CPU has cached it");
+        }
         self.0.put(table);
     }
 
@@ -130,6 +167,7 @@ impl PageTable {
         }
         match self {
             Self::Arm(tables) if !has_pages(tables.memory(), tables.root().address(), 3) => 0,
+            Self::ArmInPlace(tables) if !has_pages(tables.memory(), tables.root().address(), 3) => 0,
             _ => each!(self, tables => tables.tables()),
         }
     }
@@ -162,23 +200,58 @@ impl PageTable {
     /// A CPU's walk. If software sets bits, and one is missing, sets it as the fault handler does,
     /// and walks again.
     pub fn walk(&self, page: VirtualPage, access: Access) -> Result<Walked, Fault> {
+        self.walk_by(page, access, &|_| ())
+    }
+
+    /// Like `walk`, by a CPU that caches the tables on the way.
+    pub fn walk_on(&self, cpu: CpuNumber, space: SpaceId, page: VirtualPage, access: Access) -> Result<Walked, Fault> {
+        let tables = RefCell::new(Vec::new());
+        let walked = self.walk_by(page, access, &|table| tables.borrow_mut().push(table));
+        let (root, pool) = each!(self, tables => (tables.root(), tables.memory()));
+        let mut bits = 0;
+        let mut all = pool.cached_by(cpu);
+        for table in tables.into_inner() {
+            // The root is in a register. A walk that lost a race begins there again.
+            bits = if table == root { 9 * self.levels() } else { bits - 9 };
+            let cached = Cached { cpu, space, pages: (page.0 >> bits << bits, 1 << bits) };
+            if table != root && !all.get(&table).is_some_and(|by| by.contains(&cached)) {
+                all.entry(table).or_default().push(cached);
+            }
+        }
+        drop(all);
+        walked
+    }
+
+    fn levels(&self) -> u32 {
+        match self {
+            Self::X86La57(_) => 5,
+            Self::Sv39(_) => 3,
+            _ => 4,
+        }
+    }
+
+    /// `note`: called with the frame of each table that is read.
+    fn walk_by(&self, page: VirtualPage, access: Access, note: &dyn Fn(FrameNumber)) -> Result<Walked, Fault> {
         let rights = match access {
             Access { writes: true, .. } => Rights::WRITE,
             Access { fetches: true, .. } => Rights::EXECUTE,
             _ => Rights::READ,
         };
-        match self.walk_once(page, access) {
+        match self.walk_once(page, access, note) {
             Err(Fault::Bits) => {
                 assert!(each!(self, tables => tables.mark_used(page, rights)), "an entry that allows the access");
-                self.walk_once(page, access)
+                self.walk_once(page, access, note)
             }
             end => end,
         }
     }
 
-    fn walk_once(&self, page: VirtualPage, access: Access) -> Result<Walked, Fault> {
+    fn walk_once(&self, page: VirtualPage, access: Access, note: &dyn Fn(FrameNumber)) -> Result<Walked, Fault> {
         let (root, pool) = each!(self, tables => (tables.root().address(), tables.memory()));
-        let word = |address| pool.word(address);
+        let word = |address| {
+            note(FrameNumber::containing(address));
+            pool.word(address)
+        };
         let (address, signed) = (page.0 << 12, |bits: u32| ((page.0 << (64 - bits + 12)) as i64 >> (64 - bits)) as u64);
         match self {
             Self::X86(_) => x86_64::walk(&word, root, 4, PAT, signed(48), access),

@@ -60,6 +60,7 @@ unsafe impl Machine for Bare {
         unsafe { Tables::beside(*self.kernel.memory(), &self.kernel, KERNEL_ROOTS) }
     }
 
+    // With tables or without: `INVLPG` makes a CPU forget all tables that it has cached.
     fn flush(&self, _: CpuNumber, flush: &Flush) {
         flush_here(flush.pages.first().0, flush.pages.pages());
     }
