@@ -43,6 +43,8 @@ unsafe impl<const IN_PLACE: bool> Format for Aarch64<IN_PLACE> {
     const LEVELS: usize = 4;
     const LARGEST: usize = 2;
     const IN_PLACE: bool = IN_PLACE;
+    /// FEAT_BBM permits other sizes of a translation, not another table.
+    const REPLACES_TABLES: bool = false;
 
     #[inline]
     fn table(table: FrameNumber) -> u64 {

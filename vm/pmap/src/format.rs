@@ -102,10 +102,14 @@ pub unsafe trait Format: Copy + Debug + Send + Sync + 'static {
     /// Highest level whose entries may translate.
     const LARGEST: usize;
 
-    /// True if a TLB may hold translations of several sizes for one page, and of several tables.
-    /// Otherwise an entry is replaced only after CPUs have forgotten it (*break-before-make*):
-    /// large pages are not divided in place, and tables stay until their space ends.
+    /// True if a TLB may hold translations of several sizes for one page. Otherwise an entry is
+    /// divided or merged only after CPUs have forgotten it (*break-before-make*), so programs have
+    /// no large pages.
     const IN_PLACE: bool;
+
+    /// True if an entry may point to another table while CPUs still have the one cached that was
+    /// taken out. Otherwise the tables of programs stay until their space ends.
+    const REPLACES_TABLES: bool;
 
     /// The entry of a table.
     fn table(table: FrameNumber) -> u64;

@@ -115,6 +115,8 @@ impl<F: Format, M: TableMemory> PageTables<F, M> {
             return false;
         };
         loop {
+            // Always translates: the entry is removed only while the slots of all its pages are
+            // held, so while none of them is divided. Otherwise the table would leak.
             let Some(now) = F::decoded(1, old) else { return false };
             self.fill(table, 1, Leaf { mark: Mark::Plain, ..now });
             // AcqRel: releases the table. Fails if a CPU has set a bit meanwhile, which all entries

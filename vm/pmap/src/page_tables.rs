@@ -74,17 +74,21 @@ impl<F: Format, M: TableMemory> PageTables<F, M> {
     /// Page tables without entries. All page tables of a space have the same source of tables.
     pub fn new(memory: M) -> Result<Self, NoMemory> {
         const { assert!(F::LEVELS > 1 && F::LEVELS <= MOST_LEVELS && F::LARGEST < F::LEVELS && F::LARGEST > 0) };
+        const { assert!(F::LARGEST < Self::TOP || F::IN_PLACE, "`prepare` divides root entries in place") };
         let root = memory.get()?;
         // Counted once for itself, so that it never dies.
         memory.record(root).set_held(1);
         Ok(Self { memory, root, borrowed: 0..0, largest: F::LARGEST, format: PhantomData })
     }
 
-    /// Page tables of a space beside the kernel's: root entries in `roots` are those of `kernel`.
-    /// Entries that its root gets later are not seen: see [`prepare`](Self::prepare).
+    /// Page tables of a space beside the kernel's: root entries in `roots` are those of `kernel` at
+    /// this moment.
     ///
     /// # Safety
-    /// This is dropped before `kernel`, and `kernel` keeps its tables of these entries.
+    /// 1. This is dropped before `kernel`.
+    /// 2. Until then no call changes the root entries of `kernel` in `roots`: they were
+    ///    [prepared](Self::prepare), or nothing in their ranges is mapped, unmapped, divided or
+    ///    merged.
     pub unsafe fn beside(memory: M, kernel: &Self, roots: Range<usize>) -> Result<Self, NoMemory> {
         let mut tables = Self::new(memory)?;
         let (own, its) = (tables.memory.table(tables.root), kernel.memory.table(kernel.root));
@@ -104,7 +108,8 @@ impl<F: Format, M: TableMemory> PageTables<F, M> {
     }
 
     /// Makes the tables of root entries in `roots`, and keeps them: spaces beside these page tables
-    /// see what is mapped there later.
+    /// see what is mapped there later. Divides root entries that translate (Sv39 has them). For the
+    /// only CPU that changes the tables, like `map`.
     pub fn prepare(&self, roots: Range<usize>) -> Result<(), NoMemory> {
         for index in roots.start..roots.end.min(FAN_OUT) {
             let (page, mut retired) = (index as u64 * span(Self::TOP), RetiredTables::default());
@@ -115,7 +120,14 @@ impl<F: Format, M: TableMemory> PageTables<F, M> {
                     way.at(level).record.hold();
                     break;
                 }
-                self.table_below(page, level, &way, &mut retired)?;
+                let entry = way.at(level).table.entry(page, level);
+                // Acquire: as in `descend`.
+                if F::decoded(level, entry.load(Acquire)).is_some() {
+                    // In place, as `new` has checked: without a flush.
+                    self.divide_alone(page, level, entry, &mut |_| ())?;
+                } else {
+                    self.table_below(page, level, &way, &mut retired)?;
+                }
             }
         }
         Ok(())
@@ -217,7 +229,7 @@ impl<F: Format, M: TableMemory> PageTables<F, M> {
     #[inline]
     pub(crate) fn let_go(&self, page: u64, level: usize, way: &Way<'_>, retired: &mut RetiredTables) {
         for level in level..Self::TOP {
-            if !way.at(level).record.let_go(F::IN_PLACE) {
+            if !way.at(level).record.let_go(F::REPLACES_TABLES) {
                 return;
             }
             // AcqRel: a CPU that finds 0 finds the count of the table above as it was before the
@@ -265,16 +277,18 @@ impl<F: Format, M: TableMemory> PageTables<F, M> {
         }
     }
 
-    /// Sets the accessed bit of a page's entry, and for a write the dirty bit, as hardware does.
-    /// False if the entry does not allow the access, or there is none. For CPUs that fault instead
-    /// of setting the bits: called before the memory system's `fault`. The caller is pinned.
+    /// Sets the accessed bit of a program's page, and for a write the dirty bit, as hardware does.
+    /// False if the entry does not allow the access, is the kernel's (whose bits are always set), or
+    /// there is none. For CPUs that fault instead of setting the bits: called before the memory
+    /// system's `fault`. The caller is pinned.
     pub fn mark_used(&self, page: VirtualPage, access: Rights) -> bool {
         let (level, entry) = self.entry(page.0);
-        let used = |leaf: Leaf| match leaf.rights.allows(access) {
+        let is_allowed = |leaf: Leaf| leaf.is_user && leaf.rights.allows(access);
+        let used = |leaf: Leaf| match is_allowed(leaf) {
             true => Leaf { accessed: true, dirty: leaf.dirty || access.allows(Rights::WRITE), ..leaf },
             false => leaf,
         };
-        let is_used = Self::change(level, entry, used).is_some_and(|leaf| leaf.rights.allows(access));
+        let is_used = Self::change(level, entry, used).is_some_and(is_allowed);
         F::publish();
         is_used
     }

@@ -4,7 +4,7 @@
 //! These calls are for page tables that one CPU changes at a time. `flush` makes every CPU forget
 //! pages, and returns when all have.
 
-use crate::format::{Format, Leaf, Mark, span};
+use crate::format::{FAN_OUT, Format, Leaf, Mark, span};
 use crate::page_tables::{Node, PageTables, RetiredTables, Way};
 use crate::primitive::AtomicU64;
 use crate::stack::NONE;
@@ -53,8 +53,8 @@ fn whole(page: u64, level: usize) -> PageRange {
 }
 
 impl<F: Format, M: TableMemory> PageTables<F, M> {
-    /// Maps a range to contiguous frames from `leaf.frame` on. If it fails, nothing is mapped;
-    /// tables without entries may be left, and are used by later calls.
+    /// Maps a range to contiguous frames from `leaf.frame` on. If it fails, nothing is mapped. Its
+    /// new tables stay in place, because CPUs may have cached them: later calls use them.
     pub fn map(&self, range: PageRange, leaf: Leaf) -> Result<(), MapError> {
         self.each_fitting(range, leaf, |page, level, _| {
             loop {
@@ -64,7 +64,12 @@ impl<F: Format, M: TableMemory> PageTables<F, M> {
                 if reached == level || F::decoded(reached, now).is_some() {
                     return if now == 0 { Ok(()) } else { Err(MapError::Busy) };
                 }
-                self.table_below(page, reached, &way, &mut RetiredTables::default())?;
+                let new = self.memory.get()?;
+                // Only this CPU changes the tables, so none is dead.
+                way.at(reached).record.hold();
+                // AcqRel: as in `table_below`.
+                way.at(reached).table.entry(page, reached).swap(F::table(new), AcqRel);
+                F::publish();
             }
         })?;
         self.each_fitting(range, leaf, |page, level, leaf| {
@@ -113,14 +118,16 @@ impl<F: Format, M: TableMemory> PageTables<F, M> {
         Ok(())
     }
 
-    /// Merges the entries around a page into one of a level, if they say the same. Returns true if
-    /// it did. Between two calls of `flush` CPUs may fault on the pages, unless they are the
+    /// Merges the entries around a page into one of a level, if they say the same, and their table
+    /// was not prepared. Returns true if it did. Between two calls of `flush` CPUs may fault on the pages, unless they are the
     /// kernel's and the format divides in place.
     pub fn merge(&self, page: VirtualPage, level: usize, mut flush: impl FnMut(PageRange)) -> bool {
         let Some(small) = level.checked_sub(1).filter(|_| level <= self.largest) else { return false };
         let (reached, way) = self.descend(page.0, small);
         let (entry, node) = (way.at(level).table.entry(page.0, level), way.at(small));
-        let Some(leaf) = Self::merged(node, small, level).filter(|_| reached == small) else { return false };
+        // A prepared table is also counted for itself: spaces point to it.
+        let may_go = reached == small && node.record.held() == FAN_OUT as u32;
+        let Some(leaf) = Self::merged(node, small, level).filter(|_| may_go) else { return false };
         let range = whole(page.0, level);
         let Some(table) = (if F::IN_PLACE && !leaf.is_user {
             // AcqRel: as in `enter`. CPUs set no bits in entries of the kernel.
@@ -225,7 +232,7 @@ impl<F: Format, M: TableMemory> PageTables<F, M> {
     }
 
     /// Divides an entry that only this CPU changes.
-    fn divide_alone(
+    pub(crate) fn divide_alone(
         &self,
         page: u64,
         level: usize,

@@ -39,6 +39,7 @@ unsafe impl<const LEVELS: usize, const TYPES: bool> Format for Riscv<LEVELS, TYP
     /// 1 GiB; pages of 512 GiB are not used.
     const LARGEST: usize = 2;
     const IN_PLACE: bool = true;
+    const REPLACES_TABLES: bool = true;
 
     #[inline]
     fn table(table: FrameNumber) -> u64 {

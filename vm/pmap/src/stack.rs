@@ -17,7 +17,9 @@ pub(crate) trait Links {
 }
 
 /// A stack. Fields: \[a] changed by compare-and-swap. Its upper 24 bits count changes, so that a
-/// table that was taken and put back meanwhile is noticed.
+/// table that was taken and put back meanwhile is noticed: unless a CPU stops between its load and
+/// its next step for exactly a multiple of 2²⁴ changes, with the same table first again. Calls are
+/// made with interrupts off, in which time no CPU makes so many.
 #[derive(Debug)]
 pub(crate) struct Stack(
     /// \[a]

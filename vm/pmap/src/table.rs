@@ -62,6 +62,10 @@ pub struct Record {
     pub(crate) lifetime: Lifetime,
 }
 
+// docs/PMAP.md states the size.
+#[cfg(not(all(loom, test)))]
+const _: () = assert!(size_of::<Record>() == 24);
+
 impl Default for Record {
     fn default() -> Self {
         let (held, next) = (AtomicU32::new(0), AtomicU64::new(NONE));
@@ -90,6 +94,12 @@ impl Record {
     pub(crate) fn let_go(&self, may_die: bool) -> bool {
         // AcqRel: as in `hold`. The CPU that makes it dead has seen that all entries are 0.
         self.held.fetch_sub(1, AcqRel) == 1 && may_die && self.held.compare_exchange(0, DEAD, AcqRel, Relaxed).is_ok()
+    }
+
+    /// The count, for a caller that changes the table alone.
+    pub(crate) fn held(&self) -> u32 {
+        // Relaxed: as the caller promises.
+        self.held.load(Relaxed)
     }
 
     /// Sets the count of a table that no other CPU sees.

@@ -45,6 +45,7 @@ unsafe impl<const LEVELS: usize> Format for X86_64<LEVELS> {
     const LEVELS: usize = LEVELS;
     const LARGEST: usize = if LEVELS > 2 { 2 } else { 1 };
     const IN_PLACE: bool = true;
+    const REPLACES_TABLES: bool = true;
 
     #[inline]
     fn table(table: FrameNumber) -> u64 {

@@ -33,7 +33,7 @@ fn all<F: Format>(pool: &'static Pool, number: u64) -> bool {
         & kernel.merge(page, number as usize, flush)
         & kernel.leaf(page).is_some()
         & kernel.unmap(range, flush).is_ok();
-    // SAFETY: dropped before `kernel`.
+    // SAFETY: linked and never called.
     if let Ok(tables) = unsafe { PageTables::beside(pool, &kernel, number as usize..512) } {
         are_ok &= tables.enter(page, frame, rights, &mut retired).is_ok()
             & tables.remove(page, &mut retired).is_some()
