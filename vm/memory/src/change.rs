@@ -1,8 +1,10 @@
 //! Changes of a space: map, unmap, protect, don't-need, guard.
 //!
 //! Each locks the range, in pieces if it is long (see `pieces`), changes slots and page-table
-//! entries, waits until CPUs have forgotten removed translations, and unlocks. Only the lock needs
-//! memory, so a change that has begun does not fail.
+//! entries, waits until CPUs have forgotten removed translations, and unlocks. Only locks need
+//! memory, so a piece that has begun does not fail. The first piece fails before any change; a later
+//! one fails only if other threads change mappings of the range meanwhile, and those before it stay
+//! changed.
 
 use crate::address::{PageRange, Rights};
 use crate::batch::Batch;

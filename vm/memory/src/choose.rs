@@ -124,6 +124,7 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         fill: impl Fn(&RangeLock<'_>) -> Result<(), SpaceError>,
     ) -> Result<PageRange, SpaceError> {
         loop {
+            self.wait_for_fork(space);
             let range = self.find_room(space, wanted)?;
             let lock = self.lock_alone(space, range).map_err(|error| self.no_memory(error))?;
             let is_room = !space.is_forked() && self.is_room(space, &lock);
@@ -133,7 +134,7 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
                 self.count(Event::Chosen);
                 return filled.map(|()| range);
             }
-            // Another CPU was faster, or a fork is under way.
+            // Another CPU was faster, or a fork has begun.
             self.wait();
         }
     }
@@ -175,9 +176,11 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
                 leaf = page / LEAF_PAGES;
                 // SAFETY: the guard is held, and the space is active.
                 next = self.pinned(|| unsafe { space.tree.skip_full(page, wanted.pages) });
+                steps += 1;
+                self.pause_each(steps);
             }
             if next == page {
-                next = match self.obstacle(space, range, takes_changing) {
+                next = match self.obstacle(space, range, takes_changing, &mut steps) {
                     Some(next) => next,
                     None => return Some(range),
                 };
@@ -187,17 +190,24 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
                 }
             }
             range = wanted.from(next)?;
-            steps += 1;
-            self.pause_each(steps);
         }
         None
     }
 
-    /// The end of what blocks a range: a mapping there, or a stack above that needs its gap.
-    fn obstacle(&self, space: &SpaceBody<'m, M>, range: PageRange, takes_changing: bool) -> Option<u64> {
+    /// The end of what blocks a range: a mapping there, or a stack above that needs its gap. Each
+    /// run is a step, because a free range may have many nodes.
+    fn obstacle(
+        &self,
+        space: &SpaceBody<'m, M>,
+        range: PageRange,
+        takes_changing: bool,
+        steps: &mut u64,
+    ) -> Option<u64> {
         let mut page = range.begin();
         while page < range.end() {
             let run = self.run(space, page);
+            *steps += 1;
+            self.pause_each(*steps);
             match run.kind {
                 Kind::Free => {}
                 Kind::Changing if takes_changing => {}

@@ -26,8 +26,8 @@ impl Member {
     }
 }
 
-/// A family. The holder of its lock never waits for a slot: a forking CPU joins the family while it
-/// holds all slots of the parent.
+/// A family. The holder of its lock never waits for a slot: a CPU that holds slots may be waiting
+/// for the index of an object, which a visit of families keeps locked.
 #[derive(Debug)]
 pub(crate) struct Family {
     /// The first member.

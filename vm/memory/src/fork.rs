@@ -54,7 +54,7 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         child.body().stack_limit.store(space.stack_limit.load(Relaxed), Relaxed);
         child.body().makes_large.store(space.makes_large.load(Relaxed), Relaxed);
         while !space.begin_fork() {
-            self.wait();
+            self.wait_for_fork(space);
         }
         child.join_behind(space);
         let mut copied = Ok(());

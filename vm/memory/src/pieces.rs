@@ -6,11 +6,13 @@
 //! A piece ends where a leaf ends, and never within a large entry, which would be divided. Nodes
 //! within a piece are taken out with it, and those around several pieces behind the last of them.
 //! All allocations come first: locking a range divides slots at its two ends only, and both ends
-//! are divided before the first piece changes. Other CPUs that take out empty nodes or map into
-//! holes meanwhile may undo the second.
+//! are divided before the first piece changes. Other CPUs that take out empty nodes or change
+//! mappings meanwhile may undo the second: then the last piece may fail for lack of memory, and the
+//! ones before it stay changed.
 //!
-//! A fork goes in pieces, too (`fork`). Faults do not wait for it. Changes of mappings do: each
-//! looks for a fork after it has locked its first slots. If the fork has copied one of these, the
+//! A fork goes in pieces, too (`fork`). Faults do not wait for it, not even those that make a stack
+//! grow: the child has the whole growth, its upper part, or none, and can grow itself. Changes of
+//! mappings wait: each looks for a fork after it has locked its first slots. If the fork has copied one of these, the
 //! change has acquired the slot after the fork released it, so it sees the fork; then it unlocks,
 //! and begins when the fork is over. If it sees none, the fork has copied none of its slots, and
 //! copies them after the change. So a fork has all of a piece's change or nothing, and of a move,
@@ -55,6 +57,15 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         self.count(Event::Wait);
         self.pause();
         relax();
+    }
+
+    /// Waits while a fork of a space is under way. Another may begin right after, so the caller
+    /// checks again when it has locked slots; but it does not lock them again and again meanwhile,
+    /// which would make the fork and faults wait. The caller has no lock and no guard of `pin`.
+    pub(crate) fn wait_for_fork(&self, space: &SpaceBody<'m, M>) {
+        while space.is_forked() {
+            self.wait();
+        }
     }
 
     /// Calls `act` with each piece of a range of a space, locked, until it fails. The caller has no
@@ -103,12 +114,12 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
     /// Locks the first piece of a range, while no fork is under way.
     fn lock_piece<'a>(&self, space: &'a SpaceBody<'m, M>, range: PageRange) -> Result<RangeLock<'a>, NoMemory> {
         loop {
+            self.wait_for_fork(space);
             let lock = self.lock_up_to(space, range, PIECE_SLOTS).inspect_err(|_| self.tidy(space, range))?;
             if !space.is_forked() {
                 return Ok(lock);
             }
             self.unlock(space, lock);
-            self.wait();
         }
     }
 

@@ -45,7 +45,8 @@ type Moved = (*mut Inner<Mapping>, Counted<Mapping>);
 
 /// Reasons not to move a range now.
 enum Stop {
-    /// Another CPU holds a page briefly, has mapped something, or forks: unlock all and retry.
+    /// Another CPU holds a page briefly, has mapped something, or has begun a fork: unlock all and
+    /// retry.
     Again,
     Error(SpaceError),
 }
@@ -74,6 +75,7 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         let longest = range.with(resized);
         space.check(longest)?;
         loop {
+            self.wait_for_fork(space);
             let result = self.try_resize(space, range, resized, longest);
             self.tidy_parts(space, longest, range.pages().min(pages));
             match result {
@@ -170,6 +172,7 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
         mut to: impl FnMut() -> Result<To, SpaceError>,
     ) -> Result<PageRange, SpaceError> {
         loop {
+            self.wait_for_fork(space);
             let to = to()?;
             let (To::At(to_range) | To::Free(to_range)) = to;
             let pages = range.pages().min(to_range.pages());

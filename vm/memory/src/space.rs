@@ -26,8 +26,9 @@ use faultline_numbers::CpuNumber;
 const STACK_LIMIT: u64 = 2048;
 
 /// The parts of a space. Fields: \[I] immutable; \[l] protected by the slots of the tree; \[p] each
-/// entry by its slot's lock, and its accessed and dirty bits by the hardware; \[a] written by each
-/// CPU for itself; \[f] protected by the family's lock.
+/// entry by its slot's lock, and its accessed and dirty bits by the hardware; \[a] one atomic word,
+/// or one for each CPU, which writes it; \[k] taken by a fork, see `pieces`; \[f] protected by the
+/// family's lock.
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct SpaceBody<'m, M: Machine> {
@@ -45,7 +46,7 @@ pub(crate) struct SpaceBody<'m, M: Machine> {
     pub(crate) stack_limit: AtomicU64,
     /// \[a] True if faults make large pages. Relaxed: no other data depends on it.
     pub(crate) makes_large: AtomicBool,
-    /// \[a] True while a fork copies the space: see `pieces`.
+    /// \[k] True while a fork copies the space.
     forked: AtomicBool,
     /// \[a] With the page tables \[p] of each CPU, if each has its own, and its leftovers \[c].
     pub(crate) active: ActiveCpus<Part<M::Pmap>>,
@@ -66,7 +67,8 @@ impl<'m, M: Machine> SpaceBody<'m, M> {
         unsafe { &*member.cast::<Self>() }
     }
 
-    /// True if a fork is under way, for a caller that has locked slots of the space.
+    /// True if a fork is under way. Certain for a caller that has locked slots of the space which
+    /// the fork has copied; a guess without.
     #[inline]
     pub(crate) fn is_forked(&self) -> bool {
         // Relaxed: if the fork has released one of these slots, it has set this before, and the

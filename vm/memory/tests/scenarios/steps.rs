@@ -6,7 +6,7 @@ use crate::{BOTH, pages};
 use faultline_frames::{Config, DomainId, FixedCpu, Frames, MemoryArea};
 use faultline_memory::hosted::{Hosted, Outcome};
 use faultline_memory::{
-    Anywhere, Cpu, CpuNumber, FrameNumber, Memory, PageState, Rights, Space, SpaceError, VirtualPage,
+    Anywhere, Cpu, CpuNumber, Event, FrameNumber, Memory, PageState, Rights, Space, SpaceError, VirtualPage,
 };
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
@@ -26,8 +26,13 @@ const PIECE: u64 = 128 + 64;
 /// The most slots that a fork copies at once.
 const COPIED: u64 = 512 + 64;
 
-/// A machine of two CPUs that calls a hook in each pause. Leaks its memory, for the hook.
 fn boot() -> ([TestCpu; 2], &'static TestSpace, Hook) {
+    let (cpus, space, hook) = boot_with(2);
+    (cpus.try_into().unwrap(), space, hook)
+}
+
+/// A machine of so many CPUs that calls a hook in each pause. Leaks its memory, for the hook.
+fn boot_with(cpus: u32) -> (Vec<TestCpu>, &'static TestSpace, Hook) {
     let hook = Hook::default();
     let its = hook.clone();
     let pause = Arc::new(move |_| {
@@ -39,14 +44,16 @@ fn boot() -> ([TestCpu; 2], &'static TestSpace, Hook) {
         }
     });
     let area = [MemoryArea { first: FrameNumber(0x200), frames: FRAMES, domain: DomainId(0) }];
-    let config = Config::new(&area, &[DomainId(0); 2]);
+    let domains = vec![DomainId(0); cpus as usize];
+    let config = Config::new(&area, &domains);
     let metadata = vec![MaybeUninit::uninit(); Frames::layout(&config).unwrap().size() + 127].leak();
     let frames = Frames::new(&config, metadata, ()).unwrap();
-    let machine = Hosted::new(2, FrameNumber(0x200), FRAMES, 8).unwrap().with_pause(pause);
-    let memory: &'static Memory<Hosted> = Box::leak(Box::new(Memory::new(machine, 2, frames.index_count()).unwrap()));
+    let machine = Hosted::new(cpus, FrameNumber(0x200), FRAMES, 8).unwrap().with_pause(pause);
+    let memory = Memory::new(machine, cpus, frames.index_count()).unwrap();
+    let memory: &'static Memory<Hosted> = Box::leak(Box::new(memory));
     // SAFETY: each number has one handle; the frames are one allocator's.
     let cpu = |number| unsafe { memory.cpu(CpuNumber(number), frames.on(FixedCpu::new(CpuNumber(number)))) }.unwrap();
-    let cpus = [0, 1].map(cpu);
+    let cpus: Vec<_> = (0..cpus).map(cpu).collect();
     let space: &'static TestSpace = Box::leak(Box::new(cpus[0].new_space().unwrap()));
     cpus.iter().for_each(|cpu| cpu.activate(space).unwrap());
     cpus[0].set_large_pages(space, false);
@@ -196,7 +203,7 @@ fn faults_proceed_on_both_sides_of_a_fork() {
 }
 
 /// Moves a page from a part that is not copied yet to one that is: the move waits, so the child has
-/// the page at its old place, and nothing is lost.
+/// the page at its old place, and nothing is lost. It locks nothing while it waits.
 #[test]
 fn a_move_waits_for_a_fork() {
     let ([cpu, other], space, hook) = boot();
@@ -204,6 +211,9 @@ fn a_move_waits_for_a_fork() {
     (100..100 + PAGES).for_each(|page| assert_eq!(access(&cpu, space, page, Some(1)), 0));
     assert_eq!(access(&cpu, space, 99 + PAGES, Some(5)), 1);
     let moved = Arc::new(AtomicBool::new(false));
+    let (memory, number) = (cpu.memory(), other.number());
+    let count = move |event| memory.counters_of(number).unwrap().of(event);
+    let (waits, splits) = (count(Event::Wait), count(Event::Split));
     let mut other = Some(other);
     let (its, thread) = (moved.clone(), Arc::new(Mutex::new(None)));
     let its_thread = thread.clone();
@@ -215,9 +225,12 @@ fn a_move_waits_for_a_fork() {
                 moved.store(true, SeqCst);
             }));
         }
-        // Time for a move that does not wait; one that does needs none.
-        std::thread::sleep(std::time::Duration::from_millis(2));
+        // The fork holds no slot now, so the move waits for the fork, or is done soon.
+        while count(Event::Wait) == waits && !its.load(SeqCst) {
+            std::thread::yield_now();
+        }
         assert!(!its.load(SeqCst), "moved during a fork");
+        assert_eq!(count(Event::Split), splits, "divides no slot to lock a part of it");
     }));
     let child = cpu.fork(space).unwrap();
     *hook.lock().unwrap() = None;
@@ -231,6 +244,24 @@ fn a_move_waits_for_a_fork() {
     assert!(cpu.exit(child).is_ok());
     cpu.unmap(space, pages(0, 200 + PAGES)).unwrap();
     assert_eq!(cpu.frames().free(), FRAMES);
+}
+
+/// A free range with many nodes, which CPUs have made and left empty.
+#[test]
+fn a_search_through_many_empty_nodes_pauses() {
+    const LEAF: u64 = 64;
+    // A CPU leaves up to four.
+    const LEFT: u64 = 4;
+    let (cpus, space, hook) = boot_with(80);
+    let leaves = cpus.len() as u64 * LEFT;
+    for leaf in 0..leaves {
+        let page = (1 + leaf) * LEAF + 1;
+        cpus[(leaf / LEFT) as usize].unmap(space, pages(page, 1)).unwrap();
+    }
+    let wanted = Anywhere::new(leaves * LEAF);
+    let find = || assert_eq!(cpus[0].map_anywhere(space, wanted, BOTH), Ok(pages(16, leaves * LEAF)));
+    assert_eq!(steps(&cpus[0], &hook, |_| false, find).0, leaves / 256);
+    cpus[0].unmap(space, pages(0, 1 << 20)).unwrap();
 }
 
 /// Holes that are too small: the first search passes each of them, the next ones whole nodes.
