@@ -224,8 +224,8 @@ fn no_dirty_bit_is_lost_by_remove_protect_and_harvest() {
     }
 }
 
-/// Two CPUs switch to new spaces while numbers run out: spaces that run at once have different
-/// numbers.
+/// Two CPUs switch to new spaces while numbers run out, and one of them back to its first, which
+/// has the lowest number if it came first: spaces that run at once have different numbers.
 #[test]
 fn two_spaces_that_run_have_two_numbers() {
     explore(|| {
@@ -236,7 +236,7 @@ fn two_spaces_that_run_have_two_numbers() {
         let other = thread::spawn(move || {
             its.switch(CpuNumber(1), &its_spaces[0]).unwrap();
             its.switch(CpuNumber(1), &its_spaces[1]).unwrap();
-            its.switch(CpuNumber(1), &its_spaces[1]).unwrap().number
+            its.switch(CpuNumber(1), &its_spaces[0]).unwrap().number
         });
         tags.switch(CpuNumber(0), &spaces[2]).unwrap();
         let mine = tags.switch(CpuNumber(0), &spaces[3]).unwrap().number;
