@@ -418,18 +418,18 @@ impl Tree {
 }
 
 impl Tree {
-    /// Frees the nodes, and calls `pause` after each. Mappings and pages must be released before,
-    /// or leak.
+    /// Frees the nodes, and calls `pause` before it looks at each slot: a node has 64, which may be
+    /// in no cache. Mappings and pages must be released before, or leak.
     pub(crate) fn free_nodes(&mut self, pause: &mut impl FnMut()) {
         fn free(node: &Node, pause: &mut impl FnMut()) {
             for slot in &node.slots {
+                pause();
                 if let View::Node(child) = slot.load().view() {
                     slot.unlock_as(View::Hole);
                     // SAFETY: 1. Made by `try_box`. 2. The tree is ours alone, and no slot points
                     // there any more.
                     let child = unsafe { Box::from_raw(child) };
                     free(&child, pause);
-                    pause();
                 }
             }
         }

@@ -122,7 +122,7 @@ fn a_long_call_changes_a_bounded_number_of_pages_between_two_pauses() {
     let mut child = None;
     let (pauses, most) = steps(&cpu, &hook, |state| state.owners() == 2, || child = Some(cpu.fork(space).unwrap()));
     assert!(most > 0 && most <= COPIED, "fork: {most} pages in one of {pauses} pieces");
-    let (_, most) = steps(
+    let (pauses, most) = steps(
         &cpu,
         &hook,
         |state| state.owners() == 2,
@@ -131,6 +131,7 @@ fn a_long_call_changes_a_bounded_number_of_pages_between_two_pauses() {
         },
     );
     assert!(most > 0 && most <= 256, "exit: {most}");
+    assert!(pauses >= 2 * (PAGES / 256), "exit: {pauses} pauses for slots, and again for their nodes");
     let others: [(&str, &dyn Fn()); 6] = [
         ("protect", &|| cpu.protect(space, range, Rights::READ).unwrap()),
         ("protect again", &|| cpu.protect(space, range, BOTH).unwrap()),
