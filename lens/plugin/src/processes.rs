@@ -14,9 +14,14 @@ use std::collections::HashMap;
 /// Number of a program in [`Processes`]; 0 for an unknown one.
 pub(crate) type ProgramId = u16;
 
-/// Bits of the page-table register that identify a page table: without flags, identifiers, and the
-/// bit by which the kernel's and the user's table of one process differ.
-const TABLE: u64 = 0x000f_ffff_ffff_e000;
+/// Bits of the page-table register with the address of a page table, without flags and
+/// identifiers.
+const ADDRESS: u64 = 0x000f_ffff_ffff_f000;
+
+/// Bit by which the addresses of the kernel's and of the user's table of one process differ under
+/// page-table isolation (`PTI_PGTABLE_SWITCH_BIT`): the pair begins at an even page, and user mode
+/// has the second one. Without isolation a table may be at any page.
+const SECOND_OF_PAIR: u64 = 1 << 12;
 
 /// Maximum number of forks whose children have not run yet.
 const MOST_FORKS: usize = 4096;
@@ -55,10 +60,23 @@ pub(crate) struct Program {
 #[derive(Debug)]
 pub(crate) struct Processes {
     programs: Vec<Program>,
-    by_table: HashMap<u64, ProgramId>,
+    /// By address of the table that user mode has.
+    by_table: HashMap<u64, Known>,
+    /// The kernel may isolate page tables: no CPU has returned to user mode with the first table of
+    /// a pair. The register alone does not tell, because only CPUs with process-context identifiers
+    /// have another bit for the user's table.
+    may_isolate: bool,
     forks: Vec<Fork>,
     /// By CPU.
     running: Vec<Running>,
+}
+
+/// The process of a page table.
+#[derive(Debug, Clone, Copy, Default)]
+struct Known {
+    program: ProgramId,
+    /// First instruction and stack pointer of its program, if no other return was shown since.
+    begun: Option<(u64, u64)>,
 }
 
 /// The process of a CPU.
@@ -77,6 +95,7 @@ impl Processes {
         Processes {
             programs: vec![unknown],
             by_table: HashMap::new(),
+            may_isolate: true,
             forks: Vec::new(),
             running: vec![Running::default(); cpus],
         }
@@ -85,24 +104,50 @@ impl Processes {
     /// Notes the value that a CPU is about to load into its page-table register. Returns the
     /// program of that table, as far as it is known.
     pub(crate) fn change_table(&mut self, cpu: usize, register: u64) -> ProgramId {
-        let (table, running) = (register & TABLE, &mut self.running[cpu]);
-        if running.table != table {
-            let program = self.by_table.get(&table).copied().unwrap_or_default();
-            *running = Running { table, is_new: true, program };
-        }
-        running.program
+        let (table, before) = (register & ADDRESS, self.running[cpu]);
+        let is_same = table == before.table || self.may_isolate && table ^ before.table == SECOND_OF_PAIR;
+        self.running[cpu] = match is_same {
+            true => Running { table, ..before },
+            false => Running { table, is_new: true, program: self.known(table).program },
+        };
+        self.running[cpu].program
+    }
+
+    /// The process of a page table, or of the other half of its pair.
+    fn known(&self, table: u64) -> Known {
+        let users = if self.may_isolate { table | SECOND_OF_PAIR } else { table };
+        self.by_table.get(&users).copied().unwrap_or_default()
     }
 
     /// True if the CPU's next return to user mode has to be shown to [`Processes::enter_user`].
     pub(crate) fn is_new(&self, cpu: usize) -> bool {
-        self.running.get(cpu).is_some_and(|running| running.is_new)
+        self.running.get(cpu).is_some_and(|running| running.is_new || self.disproves_isolation(running.table))
+    }
+
+    /// True if a return to user mode with that table shows that the kernel does not isolate tables.
+    fn disproves_isolation(&self, table: u64) -> bool {
+        self.may_isolate && table != 0 && table & SECOND_OF_PAIR == 0
     }
 
     /// Notes a CPU's return to user mode, and returns its program. `name` finds the path of a
     /// program that begins.
     pub(crate) fn enter_user(&mut self, cpu: usize, state: Return, name: impl FnOnce() -> Option<String>) -> ProgramId {
+        if self.disproves_isolation(self.running[cpu].table) {
+            self.may_isolate = false;
+            // Another CPU may have the table beside that of its last process.
+            let by_table = &self.by_table;
+            self.running.iter_mut().for_each(|running| {
+                running.program = by_table.get(&running.table).map_or(0, |known| known.program);
+                running.is_new = true;
+            });
+        }
         let Running { table, program: before, .. } = self.running[cpu];
+        let begins_at = state.is_blank.then_some((state.instruction, state.stack));
+        // A program whose first page is fetched returns twice to its first instruction, and another
+        // process may run meanwhile.
+        let has_begun = state.is_blank && self.known(table).begun == begins_at;
         let program = match self.forked(state) {
+            _ if has_begun => before,
             _ if state.is_blank => self.begun(&name().unwrap_or_default()),
             Some(parents) => {
                 self.programs[usize::from(parents)].processes += 1;
@@ -110,7 +155,7 @@ impl Processes {
             }
             None => before,
         };
-        self.by_table.insert(table, program);
+        self.by_table.insert(table, Known { program, begun: begins_at });
         self.running[cpu] = Running { table, is_new: false, program };
         program
     }
@@ -206,13 +251,71 @@ mod tests {
         let server = begin(&mut processes, 0, 0x1000_0000, "/usr/bin/server");
         let client = begin(&mut processes, 1, 0x2000_0000, "client");
         assert!(server != client && processes.is_named(server, "server") && !processes.is_named(server, "client"));
-        // The identifier in the low bits, the flag at the top and the user's table do not matter.
-        assert_eq!(processes.change_table(1, 0x8000_0000_1000_1801), server);
+        // The identifier in the low bits and the flag at the top do not matter.
+        assert_eq!(processes.change_table(1, 0x8000_0000_1000_0801), server);
         assert!(processes.is_new(1));
         assert_eq!(processes.enter_user(1, from_call(5), || panic!("it began before")), server);
         assert!(!processes.is_new(1));
         assert_eq!(processes.change_table(1, 0x1000_0002), server);
         assert!(!processes.is_new(1), "the same table");
+    }
+
+    #[test]
+    fn a_pair_of_isolated_tables_is_one_process() {
+        let mut processes = Processes::new(2);
+        let server = begin(&mut processes, 0, 0x1000_1802, "server");
+        let client = begin(&mut processes, 1, 0x2000_1000, "client");
+        for kernels in [0x1000_0002, 0x1000_0000] {
+            assert_eq!(processes.change_table(0, kernels), server);
+            assert!(!processes.is_new(1), "it only entered the kernel");
+            assert_eq!(processes.change_table(0, kernels | SECOND_OF_PAIR), server);
+            assert!(!processes.is_new(0), "it comes back");
+        }
+        // The kernel changes from one process to the other.
+        assert_eq!(processes.change_table(0, 0x2000_0000), client);
+        assert_eq!(processes.change_table(0, 0x2000_1000), client);
+        assert!(processes.is_new(0));
+    }
+
+    #[test]
+    fn tables_in_neighbouring_pages_are_two_processes() {
+        let mut processes = Processes::new(1);
+        let server = begin(&mut processes, 0, 0x2000_0000, "server");
+        let client = begin(&mut processes, 0, 0x2000_1000, "client");
+        assert_ne!(server, client);
+        assert_eq!([0x2000_0000, 0x2000_1000].map(|table| processes.change_table(0, table)), [server, client]);
+    }
+
+    #[test]
+    fn a_second_table_of_a_pair_that_comes_first_is_told_from_the_first() {
+        let mut processes = Processes::new(2);
+        let client = begin(&mut processes, 0, 0x2000_1000, "client");
+        processes.change_table(1, 0x2000_1000);
+        processes.enter_user(1, from_call(3), || None);
+        processes.change_table(0, 0x2000_0000);
+        assert!(processes.is_new(0), "it would return to user mode with the kernel's half");
+        let server = processes.enter_user(0, blank(), || Some("server".to_owned()));
+        assert_ne!(server, client);
+        assert!(processes.is_new(1), "it is looked at again");
+        assert_eq!(processes.enter_user(1, from_call(4), || None), client);
+        assert_eq!([0x2000_0000, 0x2000_1000].map(|table| processes.change_table(1, table)), [server, client]);
+    }
+
+    #[test]
+    fn a_program_that_is_interrupted_at_its_first_instruction_begins_once() {
+        let mut processes = Processes::new(1);
+        let server = begin(&mut processes, 0, 0x1000_0000, "server");
+        processes.change_table(0, 0x2000_0000);
+        processes.change_table(0, 0x1000_0000);
+        assert_eq!(processes.enter_user(0, blank(), || panic!("it began before")), server);
+        assert_eq!(processes.programs()[usize::from(server)].processes, 1);
+        // It executes its own file again, in a table that it had before.
+        processes.change_table(0, 0x2000_0000);
+        processes.change_table(0, 0x1000_0000);
+        processes.enter_user(0, from_call(5), || None);
+        begin(&mut processes, 0, 0x2000_0000, "other");
+        begin(&mut processes, 0, 0x1000_0000, "server");
+        assert_eq!(processes.programs()[usize::from(server)].processes, 2);
     }
 
     #[test]

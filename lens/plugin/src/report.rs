@@ -183,9 +183,12 @@ impl Facts<'_> {
     }
 }
 
-/// The counts of each program's processes, without interrupts, most transfers first. `tallies`: of
-/// all programs, by CPU.
+/// The counts of each program's processes, without interrupts, most transfers first; none for a
+/// machine, whose programs are not recognised. `tallies`: of all programs, by CPU.
 fn processes(facts: &Facts<'_>, tallies: &[(CpuId, Tally)]) -> Vec<RawProcesses> {
+    if !facts.arguments.selection.is_program() {
+        return Vec::new();
+    }
     let mut counts: BTreeMap<ProgramId, Count> = BTreeMap::new();
     for (key, count) in tallies.iter().flat_map(|(_, tally)| tally.iter()) {
         if key.context.work() == Work::Operation {
@@ -309,6 +312,7 @@ mod tests {
         let report = written_by_two(1);
         let interrupt = report.interrupt.as_ref().unwrap();
         assert_eq!((report.operation.totals.transfers, interrupt.totals.transfers), (2, 2));
+        assert_eq!(report.processes, [], "a machine has no programs that are recognised");
         let [line] = &report.operation.lines[..] else { panic!("{report:?}") };
         assert_eq!((line.address, line.space, &line.by_cpu[..]), (KERNEL + 0x1000, Space::Virtual, &[(0, 2)][..]));
         let [access] = &line.accesses[..] else { panic!("{line:?}") };

@@ -154,12 +154,14 @@ const MOST_PATH_BYTES: usize = 4096;
 /// As for [`Registers::values`].
 unsafe fn path(registers: &Registers, stack: u64, word_bytes: usize) -> Option<String> {
     let to_page_end = |address: u64| (PAGE_BYTES - address % PAGE_BYTES) as usize;
-    let mut address = stack;
+    // `None` behind the last page of the address space.
+    let mut next = Some(stack);
     let pages = std::iter::from_fn(|| {
+        let address = next?;
         let bytes = to_page_end(address);
         // SAFETY: as the caller promises.
         let page = unsafe { words(registers, address, bytes, word_bytes) };
-        address += bytes as u64;
+        next = address.checked_add(bytes as u64);
         (!page.is_empty()).then_some(page)
     });
     let mut at = path_address(pages.flatten())?;
@@ -167,14 +169,16 @@ unsafe fn path(registers: &Registers, stack: u64, word_bytes: usize) -> Option<S
     while path.len() < MOST_PATH_BYTES {
         // SAFETY: as the caller promises.
         let bytes = unsafe { registers.memory(at, to_page_end(at)) };
-        at += bytes.len() as u64;
         match bytes.iter().position(|&byte| byte == 0) {
             Some(end) => {
                 path.extend(&bytes[..end]);
                 return Some(String::from_utf8_lossy(&path).into_owned());
             }
             None if bytes.is_empty() => return None,
-            None => path.extend(bytes),
+            None => {
+                at = at.checked_add(bytes.len() as u64)?;
+                path.extend(bytes);
+            }
         }
     }
     None
