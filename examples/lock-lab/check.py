@@ -57,6 +57,28 @@ SUBMISSIONS = [
     ("incomplete: no buffers of other sets", edited("solution.c", ("i < SETS && !buffer", "i < 1 && !buffer")), 50, "NULL"),
     ("stuck: a lock that is never released", edited(
         "lab.c", ("    buffer->used = ++cache.uses;\n    lock_release(&cache.lock);", "    buffer->used = ++cache.uses;")), 20, "wait for each other"),
+    ("racy: a copy without the lock", edited(
+        "lab.c", ("    lock_release(&pages.lock);\n    return page;", "    lock_release(&pages.lock);\n    static char copied[PAGE_BYTES];\n"
+                  "    if (page)\n        __builtin_memcpy(copied, page, cpu + PAGES);\n    return page;")), 20, "data race"),
+    ("right: copies that the compiler makes calls of", edited("solution.c") + """
+void copy(char *restrict to, const char *restrict from, unsigned bytes)
+{
+    for (unsigned i = 0; i < bytes; i++)
+        to[i] = from[i];
+}
+
+int compare(char *to, const char *from, unsigned bytes)
+{
+    __builtin_memmove(to, from, bytes);
+    return __builtin_memcmp(to, from, bytes);
+}
+""", 100, ""),
+    ("refused: a memory fence", edited(
+        "solution.c", ("    struct free_page *free = page;", "    struct free_page *free = page;\n    __atomic_thread_fence(__ATOMIC_SEQ_CST);")), 50, "page_put (lab.c"),
+    ("refused: a region mark", edited(
+        "solution.c", ("void buffers_start(void)\n{\n", 'void buffers_start(void)\n{\n    __asm__ volatile(".byte 0x0f, 0x1f, 0x80, 2, 0x41, 0x46, 0");\n')), 0, "region mark"),
+    ("refused: an end of the check", edited(
+        "solution.c", ("void buffers_start(void)\n{\n", "void _Exit(int) __attribute__((weak));\n\nvoid buffers_start(void)\n{\n    if (_Exit)\n        _Exit(0);\n")), 50, "ends the check"),
     ("no C", "int x = ;\n", 0, "does not compile"),
 ]
 

@@ -9,11 +9,13 @@ follow from seeds, and the counted machine is emulated and has its own time. So 
 load nor its CPUs matter. FAULTLINE names the command, CC the compiler.
 """
 
+import contextlib
 import json
 import os
 import re
 import resource
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -34,6 +36,16 @@ OPERATIONS, CPUS = 500, 4
 # than a second of each.
 CHECK_CPU_S, MACHINE_LIMIT = 60, "5m"
 
+# Time limit of every child in seconds, for a submission that sleeps or includes an endless file.
+# Much longer than anything takes on a busy host, because a grade must not depend on its load.
+CHILD_S = 900
+
+# The instructions between which the machine is counted (workloads/harness/faultline_mark.h).
+MARKS = [bytes([0x0f, 0x1f, 0x80, number, 0x41, 0x46, 0x00]) for number in (1, 2)]
+
+# Functions of the C library that compilers call, and whose accesses the check has to see.
+OF_LIBRARY = ("memcpy", "memmove", "memset", "memcmp")
+
 FOR_MACHINE = ["-m32", "-march=i686", "-O2", "-g", "-ffreestanding", "-fno-pic", "-fno-stack-protector", "-no-pie",
                "-nostdlib", "-static", f"-DOPERATIONS={OPERATIONS}", "-Wl,--build-id=none", "-Wl,-z,noexecstack"]
 
@@ -43,27 +55,53 @@ class Wrong(Exception):
 
 
 def command(words, **options):
-    return subprocess.run([str(word) for word in words], capture_output=True, text=True, **options)
+    """Runs a command without input. Kills it with its children at the time limit."""
+    words = [str(word) for word in words]
+    with subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          text=True, errors="replace", start_new_session=True, **options) as process:
+        try:
+            output, errors = process.communicate(timeout=CHILD_S)
+        except BaseException:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            raise
+    return subprocess.CompletedProcess(words, process.returncode, output, errors)
 
 
-def compiled(words):
-    result = command([os.environ.get("CC", "cc"), "-std=gnu11", *words])
+def compiled(words, **options):
+    try:
+        result = command([os.environ.get("CC", "cc"), "-std=gnu11", *words], **options)
+    except subprocess.TimeoutExpired:
+        raise Wrong("the compiler does not end") from None
     if result.returncode != 0:
-        errors = [line for line in result.stderr.splitlines() if "error" in line] or result.stderr.splitlines()
+        errors = [line for line in result.stderr.splitlines() if re.search("error|undefined reference", line)] or result.stderr.splitlines()
         raise Wrong(f"it does not compile: {errors[0] if errors else 'the compiler failed'}")
+
+
+def marks_in(file):
+    return sum(file.read_bytes().count(mark) for mark in MARKS)
 
 
 def build(source, directory):
     """Builds the check and the kernel."""
     include = ["-I", HERE]
-    lab = directory / "lab.o"
+    lab = directory / "checked.o"
     compiled(["-O1", "-g", "-fno-pic", "-fsanitize=thread", *include, "-c", "-o", lab, source])
+    renamed = [f"--redefine-sym={name}=__tsan_{name}" for name in OF_LIBRARY]
+    if command(["objcopy", *renamed, lab]).returncode != 0:
+        sys.exit("grade.py: objcopy failed; hint: apt-get install binutils")
     check = [HERE / "check" / name for name in ("main.c", "schedule.c")]
     compiled(["-O2", "-no-pie", *include, "-I", HERE / "check", "-o", directory / "check", lab, *check])
     machine = HERE / "machine"
-    include += ["-I", machine, "-I", ROOT / "workloads/harness", f"-Wl,-T,{machine / 'link.ld'}"]
+    include += ["-I", machine, "-I", ROOT / "workloads/harness"]
     sources = [machine / "start.S", machine / "machine.c", HERE / "kernel.c", source]
-    compiled([*FOR_MACHINE, *include, "-o", directory / "lab.elf", *sources])
+    compiled([*FOR_MACHINE, *include, "-c", *sources], cwd=directory)
+    objects = [directory / f"{Path(name).stem}.o" for name in sources]
+    kernel = directory / "lab.elf"
+    compiled([*FOR_MACHINE, f"-Wl,-T,{machine / 'link.ld'}", "-o", kernel, *objects])
+    # A mark of its own would end the count before the work.
+    if marks_in(kernel) != marks_in(directory / "kernel.o"):
+        raise Wrong("it has the bytes of a region mark, which only the grader may execute")
 
 
 def place(program, address):
@@ -77,11 +115,16 @@ def check(directory, part):
     """Raises the first mistake that the check finds."""
     limit = lambda: resource.setrlimit(resource.RLIMIT_CPU, (CHECK_CPU_S, CHECK_CPU_S))
     program = directory / "check"
-    result = command([program, part], preexec_fn=limit)
+    try:
+        result = command([program, part], preexec_fn=limit)
+    except subprocess.TimeoutExpired:
+        raise Wrong("it does not end") from None
     if result.returncode == 1:
         raise Wrong(re.sub(r"0x[0-9a-f]+", lambda found: place(program, found[0]), result.stdout.strip()))
     if result.returncode != 0:
         raise Wrong("it crashes" if result.returncode != -9 else "it does not end")
+    if result.stdout != "correct\n":
+        raise Wrong("it prints, or ends the check itself")
 
 
 def count(directory, part):
@@ -90,13 +133,17 @@ def count(directory, part):
     words = ["lens", "machine", "--quiet", "--db", directory / "runs.sqlite", "--kernel", kernel, "--symbols", kernel,
              "--tasks", CPUS, "--ops", OPERATIONS, "--memory", 256, "--limit", MACHINE_LIMIT, "--append", part,
              "--format", "json"]
-    result = command([faultline(), *words])
+    try:
+        result = command([faultline(), *words])
+    except subprocess.TimeoutExpired:
+        sys.exit(f"grade.py: {faultline()} does not end")
     try:
         point = json.loads(result.stdout)["lens"]["curves"][0]["points"][0]
     except (ValueError, KeyError, IndexError):
         sys.exit(f"grade.py: {faultline()} failed: {(result.stderr or result.stdout).strip()}")
     if not point["transfers"]:
-        raise Wrong("it does not end on the machine: `make count` shows why")
+        why = "; ".join(failure["text"] for failure in point["failures"])
+        raise Wrong(f"not counted: {why}" if why else "not counted")
     lines = [f"{line['name']} {line['transfers']:.4f}" for line in point["lines"]]
     return point["transfers"]["median"], lines
 

@@ -30,12 +30,42 @@ void disk_read(unsigned block, char *data)
         data[i] = (char)(block + i);
 }
 
-/* The compiler may use it. */
+/*
+ * Compilers call these four for loops and assignments. Each writes or reads through a volatile
+ * pointer, because a compiler could replace a plain loop by a call of the function that has it.
+ */
 void *memset(void *to, int byte, size_t bytes)
 {
     for (volatile char *at = to; bytes-- > 0;)
         *at++ = (char)byte;
     return to;
+}
+
+void *memmove(void *to, const void *from, size_t bytes)
+{
+    volatile char *target = to;
+    const char *source = from;
+    if ((uintptr_t)to <= (uintptr_t)from)
+        for (size_t i = 0; i < bytes; i++)
+            target[i] = source[i];
+    else
+        while (bytes-- > 0)
+            target[bytes] = source[bytes];
+    return to;
+}
+
+void *memcpy(void *to, const void *from, size_t bytes)
+{
+    return memmove(to, from, bytes);
+}
+
+int memcmp(const void *one, const void *other, size_t bytes)
+{
+    const volatile unsigned char *a = one, *b = other;
+    for (; bytes > 0; bytes--, a++, b++)
+        if (*a != *b)
+            return *a < *b ? -1 : 1;
+    return 0;
 }
 
 static void stop(const char *why)

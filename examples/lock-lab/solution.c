@@ -56,7 +56,7 @@ static union {
     char whole_lines[(sizeof(struct buffer) + LINE_BYTES - 1) / LINE_BYTES * LINE_BYTES];
 } ON_OWN_LINES buffers[BUFFERS];
 
-/* Taken before a set's lock by whoever brings a block in. */
+/* Held while a block is brought in; taken before the lock of its set. */
 static struct lock misses;
 
 void buffers_start(void)

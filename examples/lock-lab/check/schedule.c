@@ -226,6 +226,8 @@ void __tsan_func_entry(void *caller) { (void)caller; }
 void __tsan_func_exit(void) {}
 void __tsan_read_range(void *from, size_t bytes) { access_bytes(from, bytes, false, CALLER); }
 void __tsan_write_range(void *from, size_t bytes) { access_bytes(from, bytes, true, CALLER); }
+
+/* `grade.py` renames calls of the C library's functions to these. */
 void *__tsan_memset(void *to, int byte, size_t bytes)
 {
     access_bytes(to, bytes, true, CALLER);
@@ -242,6 +244,12 @@ void *__tsan_memmove(void *to, const void *from, size_t bytes)
     access_bytes(from, bytes, false, CALLER);
     access_bytes(to, bytes, true, CALLER);
     return memmove(to, from, bytes);
+}
+int __tsan_memcmp(const void *one, const void *other, size_t bytes)
+{
+    access_bytes(one, bytes, false, CALLER);
+    access_bytes(other, bytes, false, CALLER);
+    return memcmp(one, other, bytes);
 }
 
 #define CHANGE(type, bits, name, operation)                                                               \
@@ -297,5 +305,13 @@ ATOMICS(uint16_t, 16)
 ATOMICS(uint32_t, 32)
 ATOMICS(uint64_t, 64)
 
-void __tsan_atomic_thread_fence(int order) { (void)order; }
+/*
+ * A fence orders accesses to all addresses, and the clocks above follow single variables. Refused,
+ * because correct code would be reported as a race.
+ */
+void __tsan_atomic_thread_fence(int order)
+{
+    (void)order;
+    wrong("%p has a memory fence, which this check does not know: give an order to the atomic operation", CALLER);
+}
 void __tsan_atomic_signal_fence(int order) { (void)order; }
