@@ -33,7 +33,7 @@ const BUDGET: &str = "spin<=390@2";
 const MOMENTS: u32 = 30;
 
 /// Content of a file that passes as the plugin, and of one that passes as a kernel.
-const PLUGIN: &[u8] = b"qemu_plugin_install\0faultline_lens_interface_1\0";
+const PLUGIN: &[u8] = b"qemu_plugin_install\0faultline_lens_interface_2\0";
 const KERNEL: &[u8] = b"\x7fELF";
 
 /// The result of a seed.

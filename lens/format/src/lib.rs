@@ -12,7 +12,8 @@ mod report;
 pub use machine::{Caches, CachesError, CostTimes, DelayTimes, ModelledMachine};
 pub use report::{
     ByCause, ByDistance, CpuInterrupts, CpuTotals, FORMAT, LensMode, RawAccess, RawCounts, RawLine, RawProcesses,
-    RawReport, RawReportError, RawSample, RawSamples, Registers, Scope, Space, Spent, Stack, Totals, VERSION,
+    RawReport, RawReportError, RawSample, RawSamples, Registers, Scope, Space, Spent, Stack, Stall, Stalled, Totals,
+    VERSION,
 };
 
 /// Bytes of a cache line of the modelled machine.

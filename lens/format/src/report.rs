@@ -367,6 +367,41 @@ impl RawProcesses {
     }
 }
 
+/// A reason why a machine was ended before its end: it made no progress.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Stall {
+    /// Before the first region it executed no new code, by its own clock.
+    Guest {
+        /// Seconds of its own time.
+        seconds: u64,
+    },
+    /// Within or after a region it executed no new code and was idle.
+    Idle {
+        /// Seconds of its own time in which all CPUs were idle.
+        seconds: u64,
+    },
+    /// Before the first region it executed no new code, by the emulator's CPU time.
+    Emulator {
+        /// Seconds of the emulator's CPU time.
+        seconds: u64,
+    },
+    /// All CPUs were halted, and there was no timer.
+    Halted,
+}
+
+/// A machine that was ended because it made no progress.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Stalled {
+    /// The reason.
+    #[serde(flatten)]
+    pub stall: Stall,
+    /// Address of the code that was new last.
+    pub last_new_code: u64,
+}
+
 /// A whole report.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -383,6 +418,8 @@ pub struct RawReport {
     pub scope: Scope,
     /// Number of regions between marks that were counted; 0 if no begin mark was executed.
     pub regions: u64,
+    /// Set if the machine was ended because it made no progress.
+    pub stalled: Option<Stalled>,
     /// The modelled machine.
     pub machine: ModelledMachine,
     /// Virtual address of the kernel's direct map; `None` if places were identified by physical
@@ -472,6 +509,7 @@ impl RawReport {
             mode: LensMode::Kernel,
             scope: Scope::Marks,
             regions: 1,
+            stalled: None,
             machine: ModelledMachine {
                 cpus,
                 sockets: 1,

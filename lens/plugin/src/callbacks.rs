@@ -330,6 +330,7 @@ extern "C" fn on_exit(_: usize, _: usize) {
         machine,
         space: &lens.space,
         regions: lens.regions(),
+        stalled: stall::found(),
         times: turns.overlap.times(),
         spent: turns.spent(),
         clocks: (0..counters.len()).map(|cpu| turns.clock(cpu)).collect(),

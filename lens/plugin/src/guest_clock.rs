@@ -26,9 +26,16 @@ struct State {
     waiting: Waiting,
 }
 
-/// The guest's time, on any thread; `None` before the clock is installed.
-pub(crate) fn now() -> Option<i64> {
-    CLOCK.get().map(GuestClock::now)
+/// The guest's time, and the part of it in which all CPUs were idle.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Passed {
+    pub(crate) now_ns: i64,
+    pub(crate) idle_ns: i64,
+}
+
+/// The time that has passed, on any thread; `None` before the clock is installed.
+pub(crate) fn passed() -> Option<Passed> {
+    CLOCK.get().map(GuestClock::passed)
 }
 
 /// Number of pauses of the machine's CPUs outside regions.
@@ -112,8 +119,13 @@ impl GuestClock {
     }
 
     fn now(&self) -> i64 {
+        self.passed().now_ns
+    }
+
+    fn passed(&self) -> Passed {
         let state = self.lock();
-        state.time.now(self.icount.own_time(state.shift.given()))
+        let own = self.icount.own_time(state.shift.given());
+        Passed { now_ns: state.time.now(own), idle_ns: own.skipped_ns }
     }
 
     /// Advances the guest's time. Returns it, and the leap to make.

@@ -78,7 +78,7 @@ pub static qemu_plugin_version: AtomicI32 = AtomicI32::new(1);
 /// places if the plugin and the command of different versions cannot work together.
 #[unsafe(no_mangle)]
 #[allow(non_upper_case_globals)]
-pub static faultline_lens_interface_1: u8 = 0;
+pub static faultline_lens_interface_2: u8 = 0;
 
 /// Runs when the plugin is loaded, before QEMU reads [`qemu_plugin_version`].
 #[used]

@@ -12,7 +12,7 @@ use crate::turns;
 use faultline_coherence::{AccessKey, Cause, Count, CpuId, Distance, LineReport, Machine, Report, Tally, Work};
 use faultline_lens_format::{
     ByCause, ByDistance, CpuInterrupts, CpuTotals, FORMAT, LINE_BYTES, LensMode, RawAccess, RawCounts, RawLine,
-    RawProcesses, RawReport, RawSample, RawSamples, Scope, Space, Spent, Stack, Totals, VERSION, WORD_BYTES,
+    RawProcesses, RawReport, RawSample, RawSamples, Scope, Space, Spent, Stack, Stalled, Totals, VERSION, WORD_BYTES,
 };
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -27,6 +27,8 @@ pub(crate) struct Facts<'a> {
     pub(crate) space: &'a AddressSpace,
     /// Number of regions of interest begun; 0 if no mark was executed.
     pub(crate) regions: u32,
+    /// Set if the machine was ended because it made no progress.
+    pub(crate) stalled: Option<Stalled>,
     pub(crate) times: Times,
     pub(crate) spent: turns::Spent,
     /// By CPU.
@@ -64,6 +66,7 @@ pub(crate) fn report(facts: &Facts<'_>) -> RawReport {
         mode: if selection.is_program() { LensMode::Program } else { LensMode::Kernel },
         scope: if facts.arguments.whole && facts.arguments.to.is_none() { Scope::Whole } else { Scope::Marks },
         regions: facts.regions.into(),
+        stalled: facts.stalled,
         machine: machine.clone(),
         direct_map: (facts.arguments.addresses == Addresses::Linux).then_some(DIRECT_MAP),
         predicted_time: if machine.delays.is_some() { longest } else { longest.max(busiest_line) },
@@ -297,6 +300,7 @@ mod tests {
             arguments: &arguments,
             machine,
             regions,
+            stalled: None,
             times: Times { busy: 100, overlapping: 50 },
             spent: turns::Spent::default(),
             clocks: vec![900, 800],

@@ -4,12 +4,19 @@
 //!
 //! A machine makes progress when it executes code for the first time. Code that is translated again
 //! is not new: QEMU does that often for a loop, with other lengths of a block. A machine that waits
-//! for nothing shows in one of three ways: its clock advances and no code is new; before the first
-//! region, the emulator works and no code is new; or its clock and the emulator both stand, because
-//! all CPUs are halted and there is no timer. Each measure is independent of the host's load.
+//! for nothing shows in one of three ways:
+//! - Its clock advances and no code is new. From the first region on only idle time counts, because
+//!   counted loops may be long.
+//! - Before the first region, the emulator works and no code is new.
+//! - Its clock and the emulator both stand: all CPUs are halted and there is no timer.
+//!
+//! The first two are measured in the guest's time and in CPU time, which hardly depend on the
+//! host's load. The third is measured in the host's time: a host that does not run the emulator for
+//! as long, for example because its own CPUs were taken away, looks like a halted machine.
 
-use crate::guest_clock;
-use crate::lens::{LENS, say};
+use crate::guest_clock::{self, Passed};
+use crate::lens::LENS;
+use faultline_lens_format::{Stall, Stalled};
 use std::collections::HashSet;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
@@ -18,13 +25,21 @@ use std::time::Duration;
 /// Interval between two looks at the machine.
 const INTERVAL: Duration = Duration::from_millis(500);
 
-/// Guest's time without new code, in multiples of the patience. A boot may wait for a device.
+/// Guest's time or idle time without new code, in multiples of the patience. A boot may wait for a
+/// device.
 const GUEST_TIMES: u32 = 6;
 
 /// The emulator stands if it works less than this between two looks.
 const STANDS: Duration = Duration::from_millis(2);
 
 static CODE: OnceLock<Mutex<Code>> = OnceLock::new();
+
+static STALLED: OnceLock<Stalled> = OnceLock::new();
+
+/// The reason why the watch ended the machine; `None` if it did not.
+pub(crate) fn found() -> Option<Stalled> {
+    STALLED.get().copied()
+}
 
 /// The code that the machine has executed.
 #[derive(Debug, Default)]
@@ -61,12 +76,12 @@ pub(crate) fn watch(patience: Duration) -> std::io::Result<()> {
             };
             let state = State {
                 blocks,
-                guest_ns: guest_clock::now().unwrap_or_default(),
+                guest: guest_clock::passed().unwrap_or_default(),
                 worked: worked(),
                 is_before_region: LENS.get().is_none_or(|lens| lens.regions() == 0),
             };
             if let Some(stall) = progress.look(state) {
-                say(format_args!("no progress: {stall}; the last new code is at {last:#x}"));
+                STALLED.get_or_init(|| Stalled { stall, last_new_code: last });
                 // SAFETY: as for the end of the first region (`Lens::stop`).
                 unsafe { libc::kill(libc::getpid(), libc::SIGTERM) };
                 return;
@@ -89,22 +104,11 @@ fn worked() -> Duration {
 struct State {
     /// Number of blocks executed, each counted once.
     blocks: usize,
-    guest_ns: i64,
+    guest: Passed,
     /// CPU time of the emulator.
     worked: Duration,
     /// No region has begun.
     is_before_region: bool,
-}
-
-/// A reason why a machine makes no progress.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-enum Stall {
-    #[error("it executed no new code for {0} s of its time")]
-    Guest(u64),
-    #[error("it executed no new code for {0} s of the emulator's CPU time")]
-    Emulator(u64),
-    #[error("all its CPUs are halted, and there is no timer")]
-    Halted,
 }
 
 /// The last progress of a machine.
@@ -133,17 +137,22 @@ impl Progress {
             return None;
         }
         let stands = before.is_some_and(|before| {
-            state.guest_ns == before.guest_ns && state.worked.saturating_sub(before.worked) < STANDS
+            state.guest.now_ns == before.guest.now_ns && state.worked.saturating_sub(before.worked) < STANDS
         });
         self.stood = if stands { self.stood + 1 } else { 0 };
-        let guest = Duration::from_nanos(u64::try_from(state.guest_ns - at.guest_ns).unwrap_or(0));
+        let since = |from: i64, to: i64| Duration::from_nanos(u64::try_from(to - from).unwrap_or(0));
+        let guest = since(at.guest.now_ns, state.guest.now_ns);
+        let idle = since(at.guest.idle_ns, state.guest.idle_ns);
         let emulator = state.worked.saturating_sub(at.worked);
+        let guest_patience = self.patience * GUEST_TIMES;
         if INTERVAL * self.stood >= self.patience {
             Some(Stall::Halted)
-        } else if guest >= self.patience * GUEST_TIMES {
-            Some(Stall::Guest((self.patience * GUEST_TIMES).as_secs()))
+        } else if state.is_before_region && guest >= guest_patience {
+            Some(Stall::Guest { seconds: guest_patience.as_secs() })
+        } else if !state.is_before_region && idle >= guest_patience {
+            Some(Stall::Idle { seconds: guest_patience.as_secs() })
         } else if state.is_before_region && emulator >= self.patience {
-            Some(Stall::Emulator(self.patience.as_secs()))
+            Some(Stall::Emulator { seconds: self.patience.as_secs() })
         } else {
             None
         }
@@ -162,10 +171,11 @@ mod tests {
         (0..=looks).find_map(|look| progress.look(next(look)))
     }
 
+    /// A state of a machine that is never idle.
     fn state(blocks: u32, guest_s: u32, worked_ms: u32, is_before_region: bool) -> State {
         State {
             blocks: blocks as usize,
-            guest_ns: i64::from(guest_s) * 1_000_000_000,
+            guest: Passed { now_ns: i64::from(guest_s) * 1_000_000_000, idle_ns: 0 },
             worked: Duration::from_millis(worked_ms.into()),
             is_before_region,
         }
@@ -180,17 +190,26 @@ mod tests {
     #[test]
     fn a_loop_ends_by_the_emulators_time_before_the_region_only() {
         assert_eq!(after(39, |look| state(7, 0, 500 * look, true)), None);
-        assert_eq!(after(40, |look| state(7, 0, 500 * look, true)), Some(Stall::Emulator(20)));
-        assert_eq!(after(10_000, |look| state(7, 0, 500 * look, false)), None, "a region takes long");
-        assert_eq!(after(400, |look| state(7, 0, 50 * look, true)), Some(Stall::Emulator(20)), "on a loaded host");
+        assert_eq!(after(40, |look| state(7, 0, 500 * look, true)), Some(Stall::Emulator { seconds: 20 }));
+        assert_eq!(after(10_000, |look| state(7, look, 500 * look, false)), None, "a region takes long");
+        assert_eq!(
+            after(400, |look| state(7, 0, 50 * look, true)),
+            Some(Stall::Emulator { seconds: 20 }),
+            "on a loaded host"
+        );
     }
 
     #[test]
     fn an_idle_machine_ends_by_its_own_time() {
-        for is_before_region in [true, false] {
-            assert_eq!(after(11, |look| state(7, 10 * look, 10 * look, is_before_region)), None);
-            assert_eq!(after(12, |look| state(7, 10 * look, 10 * look, is_before_region)), Some(Stall::Guest(120)));
-        }
+        let idle = |look: u32, is_before_region| {
+            let state = state(7, 10 * look, 10 * look, is_before_region);
+            // Its CPUs are idle for half of the time.
+            State { guest: Passed { idle_ns: state.guest.now_ns / 2, ..state.guest }, ..state }
+        };
+        assert_eq!(after(11, |look| idle(look, true)), None);
+        assert_eq!(after(12, |look| idle(look, true)), Some(Stall::Guest { seconds: 120 }));
+        assert_eq!(after(23, |look| idle(look, false)), None, "it worked for half of the time");
+        assert_eq!(after(24, |look| idle(look, false)), Some(Stall::Idle { seconds: 120 }));
     }
 
     #[test]

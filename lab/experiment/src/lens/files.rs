@@ -59,7 +59,7 @@ const ENTRY: &[u8] = b"qemu_plugin_install\0";
 
 /// The version of the interface to the plugin, a symbol of it; `lens/plugin/src/qemu.rs` has the
 /// same number.
-const INTERFACE: &[u8] = b"faultline_lens_interface_1\0";
+const INTERFACE: &[u8] = b"faultline_lens_interface_2\0";
 
 /// The plugin's file. Fails if it is missing, is not a plugin, or belongs to another version of
 /// Faultline.

@@ -3,7 +3,6 @@
  * share. A word on the kernel's command line changes this:
  *
  *   x2apic  reads the time from the x2APIC first, if there is one
- *   spin    stops in a loop, and prints nothing
  *   halt    halts, and prints nothing
  *   reset   resets the machine without a mark
  */
@@ -96,9 +95,6 @@ void kernel(const char *line)
 {
     if (has_word(line, " halt"))
         halt();
-    if (has_word(line, " spin"))
-        for (;;)
-            __asm__ volatile("");
     if (has_word(line, " reset"))
         reset();
     if (has_word(line, " x2apic"))

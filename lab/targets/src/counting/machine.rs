@@ -5,6 +5,7 @@ use super::{AtEnd, Counted, Counting, Lens};
 use crate::execution::LineSink;
 use crate::qemu::BareMachine;
 use crate::{Ending, Execution, Plugin, StopFlag, Target, TargetError};
+use faultline_lens_format::{Stall, Stalled};
 use faultline_record::describe::WorkloadInfo;
 use faultline_record::facts::Facts;
 use faultline_record::lens::counted::{AgentReport, CountedReport};
@@ -46,8 +47,12 @@ impl CountingMachine {
         let seed = seed.filter(|_| executed.repeats_exactly);
         let report = file.read(&executed.console);
         let report = report.map(|counts| CountedReport { counts, agent: AgentReport::default() });
-        let ending = match stalled(&executed.console) {
-            Some(text) => Ending::GuestFailed { failure: GuestFailure::Hung, text, console: executed.console.clone() },
+        let ending = match report.as_ref().ok().and_then(|report| report.counts.stalled) {
+            Some(stalled) => Ending::GuestFailed {
+                failure: GuestFailure::Hung,
+                text: words(&stalled, &executed.console),
+                console: executed.console.clone(),
+            },
             None => file.judged(executed.ending, &report),
         };
         Ok(Counted { ending, console: Some(executed.console), report, seed })
@@ -63,18 +68,26 @@ fn patience(limit: Duration) -> Duration {
 /// Patience with a machine within the default limit.
 const LEAST_PATIENCE: Duration = Duration::from_secs(10);
 
-/// Prefix of the plugin's reason for the end of a machine without progress.
-const NO_PROGRESS: &str = "faultline lens: no progress: ";
+/// Part of the emulator's own line about the signal with which the plugin ends it.
+const TERMINATED: &str = ": terminating on signal ";
 
-/// The reason why the plugin ended a machine without progress, and the last line of its console.
-fn stalled(console: &str) -> Option<String> {
-    let (before, reason) = console.rsplit_once(NO_PROGRESS)?;
-    let reason = reason.lines().next().unwrap_or_default();
-    let said = match before.lines().next_back().filter(|line| !line.is_empty()) {
+/// The reason why the plugin ended a machine, and the last line of its console.
+fn words(stalled: &Stalled, console: &str) -> String {
+    let reason = match stalled.stall {
+        Stall::Guest { seconds } => format!("it executed no new code for {seconds} s of its time"),
+        Stall::Idle { seconds } => format!("it executed no new code and was idle for {seconds} s of its time"),
+        Stall::Emulator { seconds } => format!("it executed no new code for {seconds} s of the emulator's CPU time"),
+        Stall::Halted => "all its CPUs are halted, and there is no timer".to_owned(),
+    };
+    let mut lines = console.lines().rev();
+    let said = match lines.find(|line| !line.trim().is_empty() && !line.contains(TERMINATED)) {
         Some(line) => format!("the last line of its console: {line}"),
         None => "its console stayed empty".to_owned(),
     };
-    Some(format!("the machine made no progress: {reason}; {said}; a longer `--limit` waits longer"))
+    let last = stalled.last_new_code;
+    format!(
+        "the machine made no progress: {reason}; the last new code is at {last:#x}; {said}; a longer `--limit` waits longer"
+    )
 }
 
 /// The plugin without assumptions about the kernel.
@@ -134,13 +147,14 @@ mod tests {
 
     #[test]
     fn a_machine_without_progress_has_the_plugins_reason_and_its_own_last_words() {
-        let console = "booting\nno memory map\nfaultline lens: no progress: it stands\nqemu: terminating";
+        let stalled = Stalled { stall: Stall::Halted, last_new_code: 0x10_0040 };
+        let console = "booting\nno memory map\n\nqemu-system-x86_64: terminating on signal 15 from pid 7 (qemu)";
         assert_eq!(
-            stalled(console).unwrap(),
-            "the machine made no progress: it stands; the last line of its console: no memory map; a longer `--limit` waits longer"
+            words(&stalled, console),
+            "the machine made no progress: all its CPUs are halted, and there is no timer; the last new code is at 0x100040; \
+             the last line of its console: no memory map; a longer `--limit` waits longer"
         );
-        assert!(stalled("faultline lens: no progress: it stands").unwrap().contains("its console stayed empty"));
-        assert_eq!(stalled("booting\nfaultline lens: cannot write the report"), None);
+        assert!(words(&stalled, "").contains("its console stayed empty"));
     }
 
     #[test]

@@ -18,6 +18,7 @@ fn report() -> Value {
         json!([[8, 4, 0xffff_ffff_8100_0000u64, 0, 3, 1, 8, 3, 40, 1], [8, 4, 0xffff_ffff_8100_0000u64, 1, 4, 2]]);
     json!({
         "format": "faultline-lens", "version": 1, "target": "x86_64", "mode": "kernel", "scope": "marks", "regions": 1,
+        "stalled": {"kind": "idle", "seconds": 60, "last_new_code": 0xffff_ffff_8100_0000u64},
         "machine": {"cpus": 2, "sockets": 1, "cpus_per_cache": 2, "quantum": 5, "private_quantum": 200,
             "times": {"instruction_ps": 500, "same_cache_ns": 20, "same_socket_ns": 50, "other_socket_ns": 150,
                 "memory_ns": 80},
@@ -125,7 +126,7 @@ fn every_field_is_required() {
         .as_object()
         .unwrap()
         .keys()
-        .filter(|field| !["direct_map", "interrupt", "processes", "samples"].contains(&field.as_str()))
+        .filter(|field| !["direct_map", "interrupt", "processes", "samples", "stalled"].contains(&field.as_str()))
     {
         let mut lacking = whole.clone();
         lacking.as_object_mut().unwrap().remove(field);
