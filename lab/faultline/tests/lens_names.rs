@@ -79,6 +79,21 @@ fn allocated_memory_has_its_size_and_arena() {
     }
 }
 
+/// The parent, which is not counted, ends the region: its heap is at the addresses of the child's.
+#[test]
+#[ignore = "boots guests: make test-guest"]
+fn allocations_of_a_process_that_is_not_counted_name_nothing() {
+    let lab = Lab::new();
+    let starter = compiled("starter", &["starter.c"], &["-no-pie"]);
+    let child = format!("{starter}=/srv/child");
+    let options = ["--tasks", "2", "--append", "norandmaps", "--process", "child", "--with", &child];
+    assert_status(&program(&lab, &options, &[&starter, "/srv/child"]).output().unwrap(), 0);
+    let reading = lab.record(1).attempts.remove(0).reading.unwrap();
+    let line = &reading.lines[0];
+    assert!(line.transfers > 1000, "{line:?}");
+    assert!(!matches!(line.data, Data::Allocation { .. }), "{line:?}");
+}
+
 #[test]
 fn a_directory_for_debug_files_has_to_be_there() {
     let arguments = ["lens", "program", "--debug-dir", "/nowhere/debug", "--", "/bin/true"];

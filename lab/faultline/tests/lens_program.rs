@@ -9,6 +9,7 @@ use crate::lab::lens::{self, assert_status, compiled, curve, line_of, plugin, po
 use crate::lab::{Lab, assert_refused, stderr, stdout};
 use faultline_lens_format::{ModelledMachine, Scope};
 use faultline_record::failure::FailureCause;
+use faultline_record::lens::problem::Problem;
 use faultline_record::lens::reading::Reading;
 use faultline_record::outcome::{Outcome, Uncounted};
 use faultline_record::record::RunState;
@@ -273,6 +274,10 @@ fn functions_and_time_bound_the_region_of_a_program_without_marks() {
     assert!(of_begun > 0.0 && of_begun < of_threads && of_threads < of_whole, "{of_begun} {of_threads} {of_whole}");
     assert!(transfers(&point(&threads)) > 900.0, "the additions of the threads");
     assert!(transfers(&point(&begun)) < 10.0, "no thread has begun");
+    assert!(point(&begun).problems.is_empty(), "{:?}", point(&begun).problems);
+    let endless = point(&run(&["--from", "main", "--to", "pthread_detach"]));
+    let not_reached = Problem::EndNotReached { function: "pthread_detach".to_owned() };
+    assert_eq!(endless.problems.iter().map(|problem| problem.what.clone()).collect::<Vec<_>>(), [not_reached]);
     let late = run(&["--after", "1h"]);
     assert_status(&late, 1);
     let why = Uncounted::NoReport { problem: "the program ended before 3600000 ms of the guest's time".to_owned() };
@@ -281,6 +286,7 @@ fn functions_and_time_bound_the_region_of_a_program_without_marks() {
     let now = instructions(&program(&lab, &["--after", "1ms", "--format", "json"], &["sleep", "1"]));
     assert!(now > 0.0);
     assert_refused(&run(&["--from", "nothing"]), 2, "no file of the guest has a function nothing");
+    assert_refused(&run(&["--from", "main", "--to", "main"]), 2, "begin and end with the same function, main");
 }
 
 /// A script starts the program and waits in between: its own work must not be counted.

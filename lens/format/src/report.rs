@@ -418,6 +418,9 @@ pub struct RawReport {
     pub scope: Scope,
     /// Number of regions between marks that were counted; 0 if no begin mark was executed.
     pub regions: u64,
+    /// Number of regions that ended with a call of the function named for it; `None` without such
+    /// a function.
+    pub ended_by_call: Option<u64>,
     /// Set if the machine was ended because it made no progress.
     pub stalled: Option<Stalled>,
     /// The modelled machine.
@@ -509,6 +512,7 @@ impl RawReport {
             mode: LensMode::Kernel,
             scope: Scope::Marks,
             regions: 1,
+            ended_by_call: None,
             stalled: None,
             machine: ModelledMachine {
                 cpus,
@@ -549,6 +553,7 @@ impl RawReport {
             return Err("a machine without CPUs".to_owned());
         }
         at_most("overlapping time", self.overlapping_time, self.busy_time)?;
+        at_most("regions that ended with a call", self.ended_by_call.unwrap_or(0), self.regions)?;
         self.operation.check(self.machine.cpus)?;
         let counted = self.processes.iter().filter(|of| of.is_counted);
         if !self.processes.is_empty() && sum(counted.map(RawProcesses::transfers)) != self.operation.totals.transfers {

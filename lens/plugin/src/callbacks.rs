@@ -8,7 +8,7 @@ use crate::function_start::FunctionStart;
 use crate::guest_clock;
 use crate::inspector;
 use crate::instruction::{self, BlockStart, Mark, Shows, Site};
-use crate::lens::{LENS, Lens, fail, say};
+use crate::lens::{EndedBy, LENS, Lens, fail, say};
 use crate::nest::Nest;
 use crate::qemu::{Block, Instruction, MemoryInfo};
 use crate::report;
@@ -126,7 +126,10 @@ extern "C" fn instrument(first: usize, second: usize) {
             is_first = false;
             match instruction::mark(bytes).filter(|_| lens.obeys_mark(address)) {
                 Some(Mark::Begin) => lens.qemu.on_instruction(instruction, on_begin, 0),
-                Some(Mark::End) => lens.qemu.on_instruction(instruction, on_end, 0),
+                Some(Mark::End) => {
+                    let is_counted = lens.arguments.selection.counts(address);
+                    lens.qemu.on_instruction(instruction, on_end, usize::from(is_counted));
+                }
                 None => {}
             }
             if instruction::pauses(bytes) || instruction::halts(bytes) {
@@ -187,9 +190,10 @@ extern "C" fn on_begin(_cpu: c_uint, _data: *mut c_void) {
     }
 }
 
-extern "C" fn on_end(_cpu: c_uint, _data: *mut c_void) {
+/// `is_counted`: 0 for a mark of the agent.
+extern "C" fn on_end(_cpu: c_uint, is_counted: *mut c_void) {
     if let Some(lens) = LENS.get() {
-        lens.stop();
+        lens.stop(if is_counted.is_null() { EndedBy::AgentsMark } else { EndedBy::Mark });
     }
 }
 
@@ -244,7 +248,7 @@ extern "C" fn on_to(_cpu: c_uint, address: *mut c_void) {
     if let Some(lens) = LENS.get()
         && is_called(lens, lens.arguments.to.as_ref(), address as u64)
     {
-        lens.stop();
+        lens.stop(EndedBy::Call);
     }
 }
 
@@ -330,6 +334,7 @@ extern "C" fn on_exit(_: usize, _: usize) {
         machine,
         space: &lens.space,
         regions: lens.regions(),
+        ended_by_call: lens.ended_by_call(),
         stalled: stall::found(),
         times: turns.overlap.times(),
         spent: turns.spent(),

@@ -56,6 +56,19 @@ pub(crate) struct Lens {
     /// Callbacks for all accesses are needed: from the first begin mark on.
     is_instrumenting: AtomicBool,
     regions: AtomicU32,
+    /// Number of regions that ended with a call of the function named for it.
+    ended_by_call: AtomicU32,
+}
+
+/// The code that ends a region.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum EndedBy {
+    /// A mark in counted code.
+    Mark,
+    /// A mark of the agent. Its memory is not the program's.
+    AgentsMark,
+    /// A call of the function named for it, by a counted process.
+    Call,
 }
 
 /// The parts of QEMU to change so that the machine repeats itself.
@@ -96,6 +109,7 @@ impl Lens {
             // The agent of a program in a machine begins its region with a mark.
             is_instrumenting: AtomicBool::new(arguments.whole && !arguments.selection.is_program()),
             regions: AtomicU32::new(0),
+            ended_by_call: AtomicU32::new(0),
             machine: OneThread::new(machine),
             arguments,
         }
@@ -172,17 +186,21 @@ impl Lens {
         self.is_counting.store(true, Relaxed);
     }
 
-    /// Ends counting.
-    pub(crate) fn stop(&self) {
+    /// Ends counting. The page table of the CPU is reported if it runs a counted process: names of
+    /// allocations come from there.
+    pub(crate) fn stop(&self, by: EndedBy) {
         // Relaxed: see the struct.
         if self.is_counting.swap(false, Relaxed) {
+            // Relaxed: a count.
+            self.ended_by_call.fetch_add(u32::from(by == EndedBy::Call), Relaxed);
             // SAFETY: a mark's callback is a CPU's.
             unsafe { self.turns.lend() }.end();
             // Relaxed: see the struct.
             if region::is_end_shown(self.regions.load(Relaxed)) {
                 // SAFETY: a mark's callback is a CPU's.
                 let cpu = unsafe { self.scheduler.running_cpu() }.unwrap_or_else(|error| fail(error));
-                self.show_end(inspector::page_table(cpu as u16));
+                let is_counted = by != EndedBy::AgentsMark && self.is_chosen(cpu);
+                self.show_end(inspector::page_table(cpu as u16).filter(|_| is_counted));
             }
             if self.arguments.once {
                 // SAFETY: this process may send itself a signal. QEMU handles it on its main thread
@@ -389,6 +407,12 @@ impl Lens {
     pub(crate) fn regions(&self) -> u32 {
         // Relaxed: see the struct.
         self.regions.load(Relaxed)
+    }
+
+    /// Number of regions that ended with a call; `None` without a function for it.
+    pub(crate) fn ended_by_call(&self) -> Option<u32> {
+        // Relaxed: a count.
+        self.arguments.to.as_ref().map(|_| self.ended_by_call.load(Relaxed))
     }
 
     /// All counters, by CPU.

@@ -70,7 +70,8 @@ impl Selection {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct RegionEnd {
     /// Receives the message at the end of a region: the physical address of the topmost page table
-    /// of the CPU that ended it, 8 bytes, least significant byte first; 0 if it is not known.
+    /// of the CPU that ended it, 8 bytes, least significant byte first; 0 if it is not known, or
+    /// if the CPU ran a process that is not counted.
     pub(crate) say: PathBuf,
     /// Supplies a byte when the machine may continue.
     pub(crate) go_on: PathBuf,

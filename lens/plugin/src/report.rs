@@ -27,6 +27,8 @@ pub(crate) struct Facts<'a> {
     pub(crate) space: &'a AddressSpace,
     /// Number of regions of interest begun; 0 if no mark was executed.
     pub(crate) regions: u32,
+    /// Number of regions that ended with a call; `None` without a function for it.
+    pub(crate) ended_by_call: Option<u32>,
     /// Set if the machine was ended because it made no progress.
     pub(crate) stalled: Option<Stalled>,
     pub(crate) times: Times,
@@ -66,6 +68,7 @@ pub(crate) fn report(facts: &Facts<'_>) -> RawReport {
         mode: if selection.is_program() { LensMode::Program } else { LensMode::Kernel },
         scope: if facts.arguments.whole && facts.arguments.to.is_none() { Scope::Whole } else { Scope::Marks },
         regions: facts.regions.into(),
+        ended_by_call: facts.ended_by_call.map(u64::from),
         stalled: facts.stalled,
         machine: machine.clone(),
         direct_map: (facts.arguments.addresses == Addresses::Linux).then_some(DIRECT_MAP),
@@ -300,6 +303,7 @@ mod tests {
             arguments: &arguments,
             machine,
             regions,
+            ended_by_call: None,
             stalled: None,
             times: Times { busy: 100, overlapping: 50 },
             spent: turns::Spent::default(),

@@ -49,7 +49,7 @@ pub trait PhysicalMemory {
     fn read(&self, address: u64, bytes: &mut [u8]) -> bool;
 
     /// The physical address of the topmost page table of the CPU that ended the counted part;
-    /// `None` if it is not known.
+    /// `None` if it is not known, or if the CPU ran a process that is not counted.
     fn page_table(&self) -> Option<u64> {
         None
     }

@@ -9,6 +9,12 @@ use serde::{Deserialize, Serialize};
 pub enum Problem {
     /// No begin mark was executed, so nothing was counted.
     NoMark,
+    /// No counted process called the function that ends a region, so the count goes to the end of
+    /// the run.
+    EndNotReached {
+        /// Name of the function.
+        function: String,
+    },
     /// Processes that the program started outlived it, and were killed.
     LeftProcesses,
     /// The guest's agent could not record the files that the program's processes mapped, so names
@@ -24,6 +30,7 @@ impl Problem {
     pub fn kind(&self) -> &'static str {
         match self {
             Problem::NoMark => "no_mark",
+            Problem::EndNotReached { .. } => "end_not_reached",
             Problem::LeftProcesses => "left_processes",
             Problem::NoMappings { .. } => "no_mappings",
         }
@@ -41,7 +48,8 @@ mod tests {
     #[test]
     fn a_kind_in_json_is_its_word() {
         let reason = "no events".to_owned();
-        for problem in [Problem::NoMark, Problem::LeftProcesses, Problem::NoMappings { reason }] {
+        let not_reached = Problem::EndNotReached { function: "work".to_owned() };
+        for problem in [Problem::NoMark, not_reached, Problem::LeftProcesses, Problem::NoMappings { reason }] {
             let json = serde_json::to_value(&problem).unwrap();
             assert_eq!(json["kind"], problem.kind());
             assert_eq!(read(&json.to_string()), problem);

@@ -157,7 +157,8 @@ export type PlacedMark = { at: number, is_after_gap: boolean, mark: CommitMark, 
 export type Point = { tasks: number, value: Estimate | null, speedup: Estimate | null, efficiency: Estimate | null, system_share: Estimate | null, shares:
   TimeShares | null, repeats: Array<number>, intervals: number, side: Array<SideFigure>, counters: Array<[string, number]>, failures: Array<Said<Failure>>, };
 export type Probe = { instruction_ps: number, pairs: Array<Pair>, delays: Delays, };
-export type Problem = { "kind": "no_mark" } | { "kind": "left_processes" } | { "kind": "no_mappings", reason: string, };
+export type Problem = { "kind": "no_mark" } | { "kind": "end_not_reached", function: string, } | { "kind": "left_processes" } | { "kind": "no_mappings", reason:
+  string, };
 export type ProcessFigures = { name: string, processes: number, is_counted: boolean, transfers: number, share: number, false_share: number, instructions:
   number, };
 export type Progress = { planned: number, done: number, failed: number, unsupported: number, skipped: number, };

@@ -79,6 +79,9 @@ pub(crate) fn cause(cause: &FailureCause) -> String {
 pub(crate) fn problem(problem: &Problem) -> String {
     match problem {
         Problem::NoMark => NO_MARK.to_owned(),
+        Problem::EndNotReached { function } => {
+            format!("no counted process called {function} within the region: the counts go to the end of the run")
+        }
         Problem::LeftProcesses => {
             "processes that the program started were still running after it; they were killed".to_owned()
         }

@@ -1,6 +1,5 @@
 //! The source of names for the addresses of a report.
 
-use faultline_lens_format::Scope;
 use faultline_record::lens::by_type::Untyped;
 use faultline_record::lens::counted::{CountedReport, Mapping};
 use faultline_record::lens::guest_kernel::PhysicalMemory;
@@ -168,12 +167,12 @@ impl AtTheEnd {
         }
     }
 
-    /// Allocations of a report's program, if known: the memory is that of the process that ended
-    /// the region. Another process has other memory at the same address, and the agent ends the
-    /// region of a whole run.
+    /// Allocations of a report's program, if known: the memory is that of the counted process that
+    /// ended the region. Another process has other memory at the same address. If the agent or a
+    /// process that is not counted ended the region, no memory was read.
     fn heaps(self, report: &CountedReport) -> Heaps {
         match self {
-            AtTheEnd::Program { seen } if is_of_one_process(report) && report.counts.scope == Scope::Marks => {
+            AtTheEnd::Program { seen } if is_of_one_process(report) => {
                 seen.into_inner().unwrap_or_else(PoisonError::into_inner)
             }
             _ => Heaps::default(),

@@ -1,6 +1,7 @@
 //! Bounds of the counted region of a program, besides its marks, and their form for the plugin.
 
 use crate::qemu::RunScope;
+use faultline_record::lens::problem::Problem;
 
 /// A function of a program, recognised by its code.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -56,6 +57,12 @@ impl RegionBounds {
             (None, None) => None,
         }
     }
+
+    /// The problem of counts of which this many regions ended with a call of the function for it.
+    pub(super) fn end_not_reached(&self, ended_by_call: Option<u64>) -> Option<Problem> {
+        let to = self.to.as_ref().filter(|_| ended_by_call == Some(0))?;
+        Some(Problem::EndNotReached { function: to.name.clone() })
+    }
 }
 
 #[cfg(test)]
@@ -70,7 +77,10 @@ mod tests {
         assert_eq!(scopes(bounds(None, None)), [RunScope::Whole, RunScope::Marks]);
         assert_eq!(scopes(bounds(None, Some(2000))), [RunScope::After { ms: 2000 }; 2]);
         assert_eq!(scopes(bounds(Some(from.clone()), None)), [RunScope::Marks; 2]);
-        let options: Vec<_> = RegionBounds { to: Some(from), ..bounds(None, Some(1)) }.options().collect();
-        assert_eq!(options, [("to".to_owned(), "ff0:f30f".to_owned())]);
+        let to = RegionBounds { to: Some(from), ..bounds(None, Some(1)) };
+        assert_eq!(to.options().collect::<Vec<_>>(), [("to".to_owned(), "ff0:f30f".to_owned())]);
+        let not_reached = Problem::EndNotReached { function: "work".to_owned() };
+        assert_eq!([Some(0), Some(2)].map(|ended| to.end_not_reached(ended)), [Some(not_reached), None]);
+        assert_eq!(bounds(None, Some(1)).end_not_reached(None), None);
     }
 }

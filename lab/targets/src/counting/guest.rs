@@ -97,7 +97,7 @@ impl CountingGuest {
         let report = file.read(&executed.console);
         let agent = self.agent_report(executed.per_cpu_offsets, executed.told);
         let report = report.and_then(|counts| self.with_process(counts));
-        let report = report.map(|counts| CountedReport { counts, agent });
+        let report = report.map(|counts| self.with_problems(counts, agent));
         let ending = file.judged(executed.ending, &report);
         Ok(Counted { ending, console: Some(executed.console), report, seed })
     }
@@ -121,6 +121,13 @@ impl CountingGuest {
             None => Ok(report),
             Some(name) => Err(not_run(name, &report.processes)),
         }
+    }
+
+    /// The reports, with the problem of a region whose end was not reached.
+    fn with_problems(&self, counts: RawReport, mut agent: AgentReport) -> CountedReport {
+        let bounds = self.program.as_ref().map(|guest| &guest.program.bounds);
+        agent.problems.extend(bounds.and_then(|bounds| bounds.end_not_reached(counts.ended_by_call)));
+        CountedReport { counts, agent }
     }
 
     fn in_environment<'a>(&self, execution: &'a Execution) -> Cow<'a, Execution> {

@@ -18,7 +18,7 @@ fn report() -> Value {
         json!([[8, 4, 0xffff_ffff_8100_0000u64, 0, 3, 1, 8, 3, 40, 1], [8, 4, 0xffff_ffff_8100_0000u64, 1, 4, 2]]);
     json!({
         "format": "faultline-lens", "version": 1, "target": "x86_64", "mode": "kernel", "scope": "marks", "regions": 1,
-        "stalled": {"kind": "idle", "seconds": 60, "last_new_code": 0xffff_ffff_8100_0000u64},
+        "ended_by_call": 1, "stalled": {"kind": "idle", "seconds": 60, "last_new_code": 0xffff_ffff_8100_0000u64},
         "machine": {"cpus": 2, "sockets": 1, "cpus_per_cache": 2, "quantum": 5, "private_quantum": 200,
             "times": {"instruction_ps": 500, "same_cache_ns": 20, "same_socket_ns": 50, "other_socket_ns": 150,
                 "memory_ns": 80},
@@ -101,6 +101,7 @@ fn contradictions_are_refused() {
     assert!(refused("/operation/lines/0/by_cpu/1/0", json!(2)).ends_with("transfers to CPU 2 of 2"));
     assert!(refused("/operation/lines/0/by_cpu/1/1", json!(6)).ends_with("by CPU: 11, more than 10 in all"));
     assert!(refused("/overlapping_time", json!(1001)).ends_with("overlapping time: 1001, more than 1000 in all"));
+    assert!(refused("/ended_by_call", json!(2)).ends_with("regions that ended with a call: 2, more than 1 in all"));
     assert!(refused("/interrupt/totals/transfers", json!(1)).contains("in interrupts, 1 transfers, but 2 of"));
     assert!(refused("/machine/cpus", json!(0)).ends_with("a machine without CPUs"));
     assert!(refused("/samples/transfers", json!(9)).ends_with("a sample of 9 transfers, not of 10"));
@@ -122,12 +123,9 @@ fn invalid_accesses_are_refused() {
 #[test]
 fn every_field_is_required() {
     let whole = report();
-    for field in whole
-        .as_object()
-        .unwrap()
-        .keys()
-        .filter(|field| !["direct_map", "interrupt", "processes", "samples", "stalled"].contains(&field.as_str()))
-    {
+    for field in whole.as_object().unwrap().keys().filter(|field| {
+        !["direct_map", "ended_by_call", "interrupt", "processes", "samples", "stalled"].contains(&field.as_str())
+    }) {
         let mut lacking = whole.clone();
         lacking.as_object_mut().unwrap().remove(field);
         let error = parse(&lacking).unwrap_err().to_string();
