@@ -2,7 +2,6 @@
 //! console is the first serial port. It ends when its emulator does.
 
 use super::command_line::{Beside, CommandLine};
-use super::memory::path_of;
 use super::{Emulator, console, emulator, kernel_image, multiboot};
 use crate::counting::model;
 use crate::host::HostPaths;
@@ -73,14 +72,13 @@ impl BareMachine {
     ) -> BareExecuted {
         let failed =
             |text| BareExecuted { ending: Ending::LabFailed { text }, console: String::new(), repeats_exactly: false };
-        let changed = match multiboot::changed(&self.request.kernel, &self.paths.scratch) {
+        let ours = plugin.and_then(|plugin| plugin.directory.as_deref());
+        let changed = match multiboot::changed(&self.request.kernel, ours.unwrap_or(&self.paths.scratch)) {
             Ok(changed) => changed,
             Err(error) => return failed(format!("cannot copy {}: {error}", self.request.kernel.display())),
         };
-        let changed = changed.as_ref().map(path_of);
-        let kernel = changed.as_deref().unwrap_or(&self.request.kernel);
+        let kernel = changed.as_ref().map_or(self.request.kernel.as_path(), |file| file.path());
         let command_line = CommandLine { kernel, ..self.command_line(plugin, seed) };
-        let ours = plugin.and_then(|plugin| plugin.directory.as_deref());
         let program = Program {
             keeper: &self.paths.keeper,
             scratch: &self.paths.scratch,

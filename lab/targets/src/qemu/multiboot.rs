@@ -8,8 +8,9 @@ use object::elf::{self, FileHeader32, FileHeader64};
 use object::read::elf::{FileHeader, ProgramHeader};
 use object::{Endianness, LittleEndian, U16, U32, pod};
 use std::fs::File;
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::path::Path;
+use tempfile::NamedTempFile;
 
 /// A Multiboot header is aligned, and among this number of bytes at the beginning of the file
 /// (Multiboot Specification 0.6.96, §3.1).
@@ -19,7 +20,7 @@ pub(super) const HEADER_WITHIN: u64 = 8192;
 pub(super) const MAGIC: u32 = 0x1BAD_B002;
 const MAGIC_OF_2: u32 = 0xE852_50D6;
 
-/// Flag of a header that has the addresses itself, so that the loader does not read ELF.
+/// Flag of a header that has the addresses itself: the loader does not read ELF.
 const HAS_ADDRESSES: u32 = 1 << 16;
 
 /// Owner and type of the note with the entry point of a PVH kernel (Xen,
@@ -67,15 +68,20 @@ pub(super) fn start(bytes: &[u8]) -> Result<Start, Refusal> {
     }
 }
 
-/// An unnamed file in `scratch` with the form of a kernel that the loader starts; `None` for a
-/// kernel that it starts unchanged. Fails if a file cannot be read or written.
-pub(super) fn changed(kernel: &Path, scratch: &Path) -> io::Result<Option<File>> {
-    let bytes = std::fs::read(kernel)?;
-    if !bytes.starts_with(&elf::ELFMAG) {
+/// A file in `directory` with the form of a kernel that the loader starts; `None` for a kernel that
+/// it starts unchanged, and for a disk image. The kernel finds the path in its memory. The length
+/// of the path depends on the directory alone. Fails if a file cannot be read or written.
+pub(super) fn changed(kernel: &Path, directory: &Path) -> io::Result<Option<NamedTempFile>> {
+    let mut file = File::open(kernel)?;
+    let mut bytes = Vec::new();
+    (&mut file).take(elf::ELFMAG.len() as u64).read_to_end(&mut bytes)?;
+    // The image of a disk may be larger than this host's memory.
+    if bytes != elf::ELFMAG {
         return Ok(None);
     }
+    file.read_to_end(&mut bytes)?;
     let Ok(Start::Changed(bytes)) = start(&bytes) else { return Ok(None) };
-    let mut file = tempfile::tempfile_in(scratch)?;
+    let mut file = tempfile::Builder::new().prefix("kernel-").tempfile_in(directory)?;
     file.write_all(&bytes)?;
     Ok(Some(file))
 }
@@ -192,6 +198,28 @@ mod tests {
         assert_eq!((segment.p_paddr(LittleEndian), segment.p_memsz(LittleEndian)), (0x10_0000, 0x5000));
         let data = segment.data(LittleEndian, &changed[..]).unwrap();
         assert_eq!(data, &bytes[120..140], "the contents are at their place, with the Multiboot header");
+    }
+
+    #[test]
+    fn a_changed_kernel_has_a_path_of_constant_length() {
+        let directory = tempfile::tempdir().unwrap();
+        let original = directory.path().join("original");
+        std::fs::write(&original, kernel(Some(3), 0x10_0000)).unwrap();
+        let [one, other] = [0, 1].map(|_| changed(&original, directory.path()).unwrap().unwrap());
+        assert_eq!(one.path().parent(), Some(directory.path()));
+        assert_eq!(one.path().as_os_str().len(), other.path().as_os_str().len());
+        assert!(std::fs::read(one.path()).unwrap().starts_with(b"\x7fELF\x01"));
+        std::fs::write(&original, kernel(Some(HAS_ADDRESSES), 0)).unwrap();
+        assert!(changed(&original, directory.path()).unwrap().is_none());
+    }
+
+    #[test]
+    fn a_disk_image_is_not_read() {
+        let directory = tempfile::tempdir().unwrap();
+        let disk = directory.path().join("disk");
+        // More than any memory, and empty on the host's disk.
+        File::create(&disk).unwrap().set_len(4 << 40).unwrap();
+        assert!(changed(&disk, directory.path()).unwrap().is_none());
     }
 
     #[test]
