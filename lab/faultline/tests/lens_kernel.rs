@@ -105,10 +105,23 @@ fn what_can_not_be_counted_is_refused() {
     refused(&["zero_fill", "--vmlinux", text.to_str().unwrap()], 2, "/text: not an ELF file");
     refused(&["zero_fill", "--tasks", "3", "--sockets", "2"], 2, "3 CPUs don't divide evenly among 2 sockets");
     refused(&["zero_fill", "--baseline", "7"], 2, "there is no database");
-    refused(&["zero_fil", "--tasks", "1"], 2, "there is no workload 'zero_fil'");
     refused(&["zero_fill", "--tasks", "1", "--append", "rdinit=/nowhere"], 1, "Kernel panic - not syncing");
     assert!(!lab.db().exists());
     lab.assert_nothing_left();
+}
+
+#[test]
+fn an_unknown_workload_is_refused_before_a_boot() {
+    let lab = Lab::new();
+    // It has the head of a Linux image and cannot boot.
+    let image = lab.path("bzImage");
+    let mut bytes = vec![0; 0x1000];
+    bytes[0x202..0x206].copy_from_slice(b"HdrS");
+    fs::write(&image, bytes).unwrap();
+    let kernel = |workload| kernel(&lab, &[workload, "--tasks", "1", "--kernel", image.to_str().unwrap()]);
+    assert_refused(&kernel("zero_fil"), 2, "there is no workload 'zero_fil'");
+    assert_refused(&kernel("zero_fill:fast"), 2, "zero_fill has no variant 'fast'");
+    assert!(!lab.db().exists());
 }
 
 /// Outcome of the only attempt of a failed run.

@@ -9,7 +9,7 @@ use crate::conclusion::Measured;
 use crate::error::Error;
 use crate::lab::{Lab, Notice, Observer};
 use crate::partners::Planned;
-use crate::target::{GuestRuns, or_stopped};
+use crate::target::{GuestRuns, guest_workloads, or_stopped};
 use faultline_record::lens::settings::LensAgain;
 use faultline_record::machine::{Guest, Machine, MachineShape};
 use faultline_record::record::RunId;
@@ -41,7 +41,6 @@ pub fn kernel(request: &LensKernelRequest, lab: &mut Lab<'_>) -> Result<Measured
     };
     let guest = guest(shapes[0], &image.path, &request.parameters);
     let subject = Subject { commit: under.commit.clone(), ..Subject::as_is(Machine::Qemu(guest.clone())) };
-    let first = boot(guest, image, lab)?;
     let asked = LensRequest {
         workloads: request.workloads.clone(),
         mode: request.mode,
@@ -49,6 +48,12 @@ pub fn kernel(request: &LensKernelRequest, lab: &mut Lab<'_>) -> Result<Measured
         memory_bytes: shapes.last().map(|shape| shape.memory_mib() << 20),
         ..run::request(under, request.cpus.clone(), again)
     };
+    // The guest's workloads run here too, unless this host has another system: an unknown one is
+    // refused before the boot.
+    if let Ok(workloads) = guest_workloads(lab.places) {
+        plan_kernel(&asked, &workloads)?;
+    }
+    let first = boot(guest, image, lab)?;
     let workloads = first.workloads()?;
     let plan = plan_kernel(&asked, &workloads)?;
     Planned { items: &plan.items, subject: SubjectIndex::A, workloads: &workloads }.check(&subject.setup)?;
