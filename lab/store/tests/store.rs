@@ -270,6 +270,7 @@ fn reading() -> Reading {
         transfers: 3,
         true_sharing: 3,
         false_sharing: 0,
+        reads: Some(2),
         by_cpu: vec![CpuTransfers { cpu: 1, transfers: 3 }],
         by_site: Vec::new(),
         parts: Vec::new(),

@@ -123,6 +123,7 @@ fn name_line(line: &RawLine, names: &dyn Names) -> Line {
         transfers: line.transfers(),
         true_sharing: line.true_sharing(),
         false_sharing: line.false_sharing(),
+        reads: Some(line.accesses.iter().filter(|access| !access.is_write).map(RawAccess::transfers).sum()),
         by_cpu: line.by_cpu.iter().map(|&(cpu, transfers)| CpuTransfers { cpu, transfers }).collect(),
         by_site: by_site.map(|(address, transfers)| SiteTransfers { address, transfers }).collect(),
         parts,

@@ -71,6 +71,9 @@ pub struct Line {
     pub true_sharing: u64,
     /// Transfers by false sharing.
     pub false_sharing: u64,
+    /// Transfers by reads; the others are by writes. `None` in readings that were saved without.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reads: Option<u64>,
     /// Transfers by CPU; CPUs that never fetched the line are left out.
     pub by_cpu: Vec<CpuTransfers>,
     /// Transfers by instruction, most first.

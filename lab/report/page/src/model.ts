@@ -125,8 +125,8 @@ export type LensVerdict = { "kind": "free", reach: Reach, } | { "kind": "flat", 
   } | { "kind": "too-few-points" };
 export type Letter = "a" | "b";
 export type LineCallers = { name: string, address: string, samples: number, chains: Array<ChainFigures>, };
-export type LineFigures = { name: string, address: string, transfers: number, share: number, false_share: number, held: Array<Held>, by_cpu:
-  Array<CpuTransfers>, code: Array<CodeSite>, };
+export type LineFigures = { name: string, address: string, transfers: number, share: number, false_share: number, read_share?: number | null, held: Array<Held>,
+  by_cpu: Array<CpuTransfers>, code: Array<CodeSite>, };
 export type LineLimit = { transfers: number, cpus: number, };
 export type Look = { blocks: number, alpha: number, };
 export type Loss = "little" | "part" | "most";

@@ -154,6 +154,7 @@ mod tests {
             transfers: share,
             share,
             false_share,
+            read_share: None,
             held,
             by_cpu: Vec::new(),
             code: vec![code],

@@ -206,8 +206,12 @@ fn line_columns<'a>() -> Vec<LineColumn<'a>> {
             .html(|line| markup! { (one_line(&line.name)) br; small { (words::held(line)) } }),
         LineColumn::right("transfers", |line, _| figure::transfers(line.transfers)).exact(|line| Some(line.transfers)),
         LineColumn::right("share", |line, _| figure::percent(line.share)).exact(|line| Some(line.share)),
+        LineColumn::right("reads", |line, signs| {
+            line.read_share.map_or_else(|| signs.none.to_owned(), figure::percent)
+        })
+        .exact(|line| line.read_share),
         LineColumn::left("sharing", |line, _| words::sharing(line.false_share)),
-        LineColumn::right("CPUs", |line, _| line.by_cpu.len().to_string()).exact(|line| Some(line.by_cpu.len() as f64)),
+        LineColumn::right("CPUs", |line, _| words::cpu_list(&line.by_cpu)).exact(|line| Some(line.by_cpu.len() as f64)),
         LineColumn::left("moved by", |line, _| words::movers(line, MOVERS))
             .on(Form::ROOMY)
             .class("words")

@@ -6,6 +6,7 @@ use crate::style::{Signs, Tone, UNICODE};
 use crate::{figure, sentences};
 use faultline_record::lens::by_object::Owner;
 use faultline_record::lens::by_type::Untypeable;
+use faultline_record::lens::reading::CpuTransfers;
 use faultline_record::subject::SubjectKind;
 use faultline_stats::lens::code_site::CodeSite;
 use faultline_stats::lens::summary::{
@@ -276,6 +277,24 @@ pub(crate) fn sharing(false_share: f64) -> String {
     }
 }
 
+/// Maximum number of ranges in a list of CPUs.
+const MOST_RANGES: usize = 3;
+
+/// The CPUs to which a line moved, as Linux lists CPUs: `0-3,6`. Their number if the list is long.
+pub(crate) fn cpu_list(by_cpu: &[CpuTransfers]) -> String {
+    let mut all: Vec<u32> = by_cpu.iter().map(|of| of.cpu).collect();
+    all.sort_unstable();
+    let ranges: Vec<&[u32]> = all.chunk_by(|before, next| before + 1 == *next).collect();
+    if ranges.len() > MOST_RANGES {
+        return format!("{} CPUs", all.len());
+    }
+    let text = |range: &&[u32]| match **range {
+        [first, .., last] => format!("{first}-{last}"),
+        _ => range.iter().map(u32::to_string).collect(),
+    };
+    ranges.iter().map(text).collect::<Vec<_>>().join(",")
+}
+
 /// The data on a line: its name, and the number of other items.
 pub(crate) fn data(line: &LineFigures) -> String {
     let others = line.held.iter().filter(|held| held.name != line.name).count();
@@ -387,3 +406,19 @@ const LEGEND: [&str; 4] = [
     "true sharing: the CPUs use the same bytes. false sharing: the CPUs use different bytes of one line, which padding would \
      separate.",
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cpus_are_listed_as_ranges_unless_there_are_many() {
+        let list = |cpus: &[u32]| {
+            let by_cpu: Vec<_> = cpus.iter().map(|&cpu| CpuTransfers { cpu, transfers: 1 }).collect();
+            cpu_list(&by_cpu)
+        };
+        assert_eq!(list(&[0, 1, 2, 3, 6]), "0-3,6");
+        assert_eq!([list(&[5]), list(&[4, 5]), list(&[])], ["5", "4-5", ""]);
+        assert_eq!([list(&[0, 2, 4]), list(&[0, 2, 4, 6])], ["0,2,4", "4 CPUs"]);
+    }
+}

@@ -43,6 +43,7 @@ pub(crate) fn line(address: u64, transfers: u64, name: &str) -> Line {
         transfers,
         true_sharing: transfers,
         false_sharing: 0,
+        reads: Some(0),
         by_cpu: vec![
             CpuTransfers { cpu: 0, transfers: transfers / 2 },
             CpuTransfers { cpu: 1, transfers: transfers - transfers / 2 },

@@ -109,6 +109,7 @@ fn line_figures(Counts { reading, totals, .. }: Counts<'_>, line: &Line) -> Line
         transfers: reading.per_operation(line.transfers),
         share: share(line.transfers, totals.transfers),
         false_share: share(line.false_sharing, line.transfers),
+        read_share: line.reads.map(|reads| share(reads, line.transfers)),
         held: held(line),
         by_cpu: line.by_cpu.clone(),
         code: code_of(reading, &line.by_site, line.transfers),

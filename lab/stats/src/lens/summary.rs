@@ -43,6 +43,10 @@ pub struct LineFigures {
     pub share: f64,
     /// Share of its own transfers due to false sharing: 0…1.
     pub false_share: f64,
+    /// Share of its own transfers due to reads: 0…1; the others are due to writes. `None` if the
+    /// reading was saved without.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub read_share: Option<f64>,
     /// Data of the line at which accesses began that moved it, most transfers first.
     pub held: Vec<Held>,
     /// Transfers to each CPU.
