@@ -5,6 +5,7 @@ use crate::line::{Bytes, Line};
 use crate::lines::{Group, LINES};
 use crate::word::Version;
 use rustc_hash::FxHashMap;
+use std::cell::Cell;
 
 /// The bytes of a line (bit *i* for byte *i*) that a CPU may read or write without a call of the
 /// model. Such accesses cost nothing, and change nothing except what [`Grant::allows`] records.
@@ -44,6 +45,25 @@ impl<'m> Grant<'m> {
             self.recorded |= bytes;
         }
         true
+    }
+
+    /// The bytes that the CPU may read.
+    #[must_use]
+    pub fn readable(&self) -> u64 {
+        self.readable
+    }
+
+    /// The bytes that the CPU may write.
+    #[must_use]
+    pub fn writable(&self) -> u64 {
+        self.writable
+    }
+
+    /// The record of the bytes that were written; `None` if none may be. A caller that skips an
+    /// allowed write adds its bytes.
+    #[must_use]
+    pub fn written(&self) -> Option<&'m Cell<u64>> {
+        self.line.map(Line::written_cell)
     }
 
     /// Forbids further writes.

@@ -95,6 +95,11 @@ impl Line {
         Past { written, lost }
     }
 
+    /// The record of these bytes.
+    pub(crate) fn written_cell(&self) -> &Cell<Bytes> {
+        &self.written
+    }
+
     /// Bytes written in the current version.
     pub(crate) fn written(&self) -> Bytes {
         self.written.get()

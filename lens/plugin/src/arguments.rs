@@ -43,6 +43,8 @@ pub(crate) struct Arguments {
     pub(crate) region_end: Option<RegionEnd>,
     /// Maximum number of transfers whose stack is kept; 0 for none.
     pub(crate) most_samples: usize,
+    /// Compare each access that translated code finds settled with the model.
+    pub(crate) check: bool,
 }
 
 /// Default of [`Arguments::most_samples`]. At least half of them are kept, so a share of 10 % has a
@@ -116,6 +118,7 @@ const OTHER_KEYS: &[&str] = &[
     "say_end",
     "go_on",
     "samples",
+    "check",
 ];
 
 /// Names of all arguments.
@@ -204,6 +207,7 @@ impl Arguments {
                 _ => return Err(ArgumentError::HalfAnEnd),
             },
             most_samples: number::<usize>("samples", given("samples"))?.unwrap_or(USUAL_SAMPLES),
+            check: switch("check", given("check"))?,
         })
     }
 

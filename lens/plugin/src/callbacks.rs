@@ -10,10 +10,11 @@ use crate::inspector;
 use crate::instruction::{self, BlockStart, Mark, Shows, Site};
 use crate::lens::{EndedBy, LENS, Lens, fail, say};
 use crate::nest::Nest;
-use crate::qemu::{Block, Instruction, MemoryInfo};
+use crate::qemu::{Block, HIT, Instruction, MemoryInfo};
 use crate::report;
 use crate::{stall, switches};
 use std::ffi::{c_uint, c_void};
+use std::sync::atomic::Ordering::Relaxed;
 
 /// Registers the current callbacks: at installation, and after the reset at the first begin mark,
 /// when no CPU runs.
@@ -37,8 +38,12 @@ pub(crate) fn register(lens: &Lens) {
 /// A CPU is created (before QEMU 8.2) or starts. Refuses an incompatible QEMU before anything runs.
 extern "C" fn on_cpu(first: usize, second: usize) {
     let Some(lens) = LENS.get() else { return };
-    let parts = lens.machine_parts;
-    if lens.qemu.subject(first, second) as c_uint != 0 {
+    let (parts, cpu) = (lens.machine_parts, lens.qemu.subject(first, second));
+    if let Some(slot) = lens.qemu.slot(cpu as c_uint) {
+        // SAFETY: CPUs share a thread, this is it, and the loan ends at once.
+        unsafe { lens.turns.lend() }.settled.set_slot(cpu, slot);
+    }
+    if cpu as c_uint != 0 {
         return;
     }
     let Arguments { topology, machine, .. } = &lens.arguments;
@@ -121,7 +126,7 @@ extern "C" fn instrument(first: usize, second: usize) {
                 let is_counted = lens.arguments.selection.counts(address);
                 let is_user = address < KERNEL;
                 let start = BlockStart { instructions: length as u32, is_counted, is_user, shows };
-                lens.qemu.on_block(block, on_block_in_turn, start.pack());
+                lens.qemu.on_block_in_turn(block, on_block_in_turn, on_block_of_own, start);
             }
             is_first = false;
             match instruction::mark(bytes).filter(|_| lens.obeys_mark(address)) {
@@ -136,8 +141,8 @@ extern "C" fn instrument(first: usize, second: usize) {
                 lens.qemu.on_instruction(instruction, on_wait, usize::from(instruction::halts(bytes)));
             }
             let is_atomic = instruction::is_atomic(bytes);
-            let site = Site { address, is_atomic }.pack();
-            lens.qemu.on_access_with_registers(instruction, on_access_in_turn, site);
+            let (site, is_counted) = (Site { address, is_atomic }, lens.arguments.selection.counts(address));
+            lens.qemu.on_unsettled_access(instruction, on_access_in_turn, site, is_counted);
             if lens.knows_processes() {
                 switches::watch(lens, instruction, address, bytes);
                 watch_bounds(lens, instruction, address, bytes);
@@ -295,6 +300,24 @@ extern "C" fn on_block_in_turn_from(_cpu: c_uint, block: *mut c_void, return_add
     }
 }
 
+/// As [`on_block_in_turn`], in an emulator of our own.
+extern "C" fn on_block_of_own(_cpu: c_uint, block: *mut c_void) -> u32 {
+    let Some(lens) = LENS.get() else { return 0 };
+    let cpu = lens.running_cpu();
+    let runs = lens.begin_block(cpu, BlockStart::unpack(block as usize));
+    if !runs {
+        lens.scheduler.end_turn(cpu);
+    }
+    u32::from(!runs)
+}
+
+/// A CPU that is ready to run is about to begin a turn, in an emulator of our own.
+pub(crate) extern "C" fn skips_turn(cpu: c_uint) -> bool {
+    let Some(lens) = LENS.get() else { return false };
+    // SAFETY: this is the thread of the CPUs, no callback runs, and the loan ends at once.
+    unsafe { lens.turns_in_region() }.is_some_and(|turns| turns.skips(cpu as usize))
+}
+
 extern "C" fn on_raise(_cpu: c_uint, _data: *mut c_void) {
     if let Some(lens) = LENS.get() {
         lens.change_context(lens.running_cpu(), Nest::raise);
@@ -316,15 +339,22 @@ extern "C" fn on_access_of_return(_cpu: c_uint, _info: MemoryInfo, address: u64,
 }
 
 extern "C" fn on_access_in_turn(_cpu: c_uint, info: MemoryInfo, address: u64, site: *mut c_void) {
-    if let Some(lens) = LENS.get() {
-        lens.access_in_turn(lens.running_cpu(), info, address, Site::unpack(site as usize));
+    let Some(lens) = LENS.get() else { return };
+    let (cpu, site) = (lens.running_cpu(), Site::unpack(site as usize));
+    if info & HIT != 0 {
+        lens.check_hit(cpu, info & !HIT, address, site);
     }
+    lens.access_in_turn(cpu, info & !HIT, address, site);
 }
 
 /// The machine ends. Writes the report.
 extern "C" fn on_exit(_: usize, _: usize) {
     let Some(lens) = LENS.get() else { return };
     lens.end();
+    if lens.arguments.check {
+        // Relaxed: see the struct.
+        say(format_args!("{} settled accesses agree with the model", lens.checked.load(Relaxed)));
+    }
     // SAFETY: this is the exit callback.
     let (counters, samples, turns, machine, processes) = unsafe {
         (lens.counters(), lens.samples.lend(), lens.turns.lend(), *lens.machine.lend(), lens.processes.lend())

@@ -5,6 +5,7 @@
 use crate::instruction::Site;
 use crate::nest::Nest;
 use crate::processes::ProgramId;
+use crate::settled::Words;
 use faultline_coherence::{Access, Cpu, Kind, LINE_BYTES, Work};
 use std::collections::BTreeMap;
 
@@ -16,10 +17,9 @@ pub(crate) struct Counter {
     /// The addresses at which a machine's program reached lines that moved.
     pub(crate) reached: Reached,
     /// Instructions started, of counted code, in the part of the counts to which the present
-    /// context belongs, of the present program.
-    pub(crate) instructions: u64,
-    /// Accesses to memory, likewise; an atomic read-modify-write counts as one.
-    pub(crate) accesses: u64,
+    /// context belongs, of the present program. Accesses to memory, likewise; an atomic
+    /// read-modify-write counts as one.
+    words: &'static Words,
     /// Instructions and accesses of the other part, and of other programs.
     apart: BTreeMap<(Work, ProgramId), (u64, u64)>,
     /// The program that the CPU runs.
@@ -30,28 +30,42 @@ pub(crate) struct Counter {
     capacity_misses: (u64, u64),
     /// Interrupts that the CPU is in. Change it only with [`Counter::change_context`].
     nest: Nest,
-    /// The CPU's last block was code of user space.
-    was_user: bool,
     /// An atomic instruction has loaded from this address and will store to it.
     store_to_come: Option<(Site, u64)>,
 }
 
 impl Counter {
-    /// A counter with zero counts.
+    /// A counter with zero counts, in words of its own.
+    #[cfg(test)]
     pub(crate) fn new(cpu: Cpu<'static>) -> Self {
+        Counter::with(cpu, Box::leak(Box::default()))
+    }
+
+    /// A counter with zero counts, in the words of the CPU's turn.
+    pub(crate) fn with(cpu: Cpu<'static>, words: &'static Words) -> Self {
         Counter {
             cpu,
             reached: Reached::default(),
-            instructions: 0,
-            accesses: 0,
+            words,
             apart: BTreeMap::new(),
             program: 0,
             is_chosen: true,
             capacity_misses: (0, 0),
             nest: Nest::default(),
-            was_user: false,
             store_to_come: None,
         }
+    }
+
+    /// Counts instructions of the present part.
+    #[inline]
+    pub(crate) fn add_instructions(&self, instructions: u64) {
+        self.words.instructions.set(self.words.instructions.get() + instructions);
+    }
+
+    /// Counts an access of the present part, unless its code `is_counted` is false.
+    #[inline]
+    pub(crate) fn add_access(&self, is_counted: bool) {
+        self.words.accesses.set(self.words.accesses.get() + u64::from(is_counted));
     }
 
     /// True if the CPU is in an interrupt.
@@ -89,8 +103,9 @@ impl Counter {
     /// Puts the counts of the part `before` aside, unless it is still the present one.
     fn leave(&mut self, before: (Work, ProgramId)) {
         if before != self.part() {
-            self.apart.insert(before, (self.instructions, self.accesses));
-            (self.instructions, self.accesses) = self.apart.remove(&self.part()).unwrap_or_default();
+            let (instructions, accesses) = self.apart.remove(&self.part()).unwrap_or_default();
+            let counts = (self.words.instructions.replace(instructions), self.words.accesses.replace(accesses));
+            self.apart.insert(before, counts);
         }
     }
 
@@ -98,12 +113,12 @@ impl Counter {
     /// kernel.
     #[inline]
     pub(crate) fn enters_kernel(&mut self, is_user: bool) -> bool {
-        std::mem::replace(&mut self.was_user, is_user) && !is_user
+        self.words.is_user.replace(is_user.into()) != 0 && !is_user
     }
 
     /// Instructions and accesses of a part, of the programs that are `counted`.
     pub(crate) fn done(&self, work: Work, counted: impl Fn(ProgramId) -> bool) -> (u64, u64) {
-        let now = (self.part(), (self.instructions, self.accesses));
+        let now = (self.part(), (self.words.instructions.get(), self.words.accesses.get()));
         let all = self.apart.iter().map(|(&part, &counts)| (part, counts)).chain([now]);
         let wanted = all.filter(|&((of, program), _)| of == work && counted(program));
         wanted.fold((0, 0), |sum, (_, counts)| (sum.0 + counts.0, sum.1 + counts.1))
@@ -194,6 +209,10 @@ mod tests {
     use super::*;
     use faultline_coherence::{Caches, Context, Costs, Machine, Topology};
 
+    fn accesses(counter: &Counter) -> u64 {
+        done(counter, Work::Operation).1
+    }
+
     /// Counts a load or store of 8 bytes at a fixed address.
     fn event(counter: &mut Counter, is_atomic: bool, is_store: bool) -> u64 {
         let (address, site) = (0x1000, Site { address: 0x40_1000, is_atomic });
@@ -201,7 +220,7 @@ mod tests {
         let access =
             |kind| Access { address, size: 8, kind, site: site.address, context: Context::User, contents: false };
         kind.map_or(0, |kind| {
-            counter.accesses += 1;
+            counter.add_access(true);
             counter.access(&access(kind), true)
         })
     }
@@ -212,11 +231,11 @@ mod tests {
         let (mut one, mut other) = (Counter::new(machine.cpu(0)), Counter::new(machine.cpu(1)));
         event(&mut one, true, false);
         event(&mut one, true, true);
-        assert_eq!(one.accesses, 1);
+        assert_eq!(accesses(&one), 1);
         assert_eq!(event(&mut other, true, false), 1);
         assert_eq!(event(&mut other, true, true), 0);
         assert_eq!(event(&mut one, true, true), 1);
-        assert_eq!((one.accesses, other.accesses), (2, 1));
+        assert_eq!((accesses(&one), accesses(&other)), (2, 1));
         assert!(one.cpu.tally().iter().all(|(key, _)| key.atomic));
     }
 
@@ -226,7 +245,7 @@ mod tests {
         let mut counter = Counter::new(machine.cpu(0));
         event(&mut counter, false, false);
         event(&mut counter, false, true);
-        assert_eq!(counter.accesses, 2);
+        assert_eq!(accesses(&counter), 2);
     }
 
     #[test]
@@ -258,14 +277,14 @@ mod tests {
         let mut counter = Counter::new(machine.cpu(0));
         for (program, instructions) in [(1, 10), (2, 5), (1, 1)] {
             counter.run(program, program == 1);
-            counter.instructions += instructions;
+            counter.add_instructions(instructions);
             event(&mut counter, false, false);
         }
         assert!(counter.is_chosen());
         let of = |program| counter.done(Work::Operation, |of| of == program);
         assert_eq!([of(0), of(1), of(2)], [(0, 0), (11, 2), (5, 1)]);
         counter.change_context(Nest::enter);
-        counter.instructions += 3;
+        counter.add_instructions(3);
         assert_eq!((done(&counter, Work::Operation), done(&counter, Work::Interrupt)), ((16, 3), (3, 0)));
     }
 
@@ -274,14 +293,14 @@ mod tests {
         let machine: &'static Machine = Box::leak(Box::new(Machine::new(Topology::new(1, 1, 1).unwrap())));
         let mut counter = Counter::new(machine.cpu(0));
         event(&mut counter, false, false);
-        counter.instructions += 10;
+        counter.add_instructions(10);
         counter.change_context(Nest::enter);
-        counter.instructions += 3;
+        counter.add_instructions(3);
         counter.change_context(Nest::enter);
-        counter.instructions += 4;
+        counter.add_instructions(4);
         assert_eq!((done(&counter, Work::Operation), done(&counter, Work::Interrupt)), ((10, 1), (7, 0)));
         counter.change_context(Nest::leave_kernel);
-        counter.instructions += 1;
+        counter.add_instructions(1);
         event(&mut counter, false, false);
         assert_eq!((done(&counter, Work::Operation), done(&counter, Work::Interrupt)), ((11, 2), (7, 0)));
     }

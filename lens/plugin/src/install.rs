@@ -90,6 +90,7 @@ fn install(id: PluginId, info: &Info, target: &str, arguments: &[&str]) -> Resul
     let scheduler = Scheduler::find(cpus.into())?;
     let parts = MachineParts { icount: Icount::find()?, housekeeping: Housekeeping::find()? };
     let registers = Registers::find()?;
+    qemu.use_own(callbacks::skips_turn, arguments.check);
     LENS.set(Lens::new(qemu, id, arguments, machine, scheduler, parts, registers)).map_err(|_| InstallError::Twice)?;
     LENS.get().into_iter().for_each(callbacks::register);
     Ok(())

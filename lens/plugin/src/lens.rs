@@ -14,13 +14,14 @@ use crate::region;
 use crate::registers::Registers;
 use crate::samples::{Sample, Samples};
 use crate::scheduler::{Housekeeping, OneThread, Scheduler};
+use crate::settled;
 use crate::turns::{Step, Turns};
 use faultline_coherence::{Access, Context, Kind, LINE_BYTES, Machine, Work};
 use std::collections::HashSet;
 use std::fmt::Display;
 use std::io::Write;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
 
 /// The lens of this process; set at installation.
 pub(crate) static LENS: OnceLock<Lens> = OnceLock::new();
@@ -58,6 +59,8 @@ pub(crate) struct Lens {
     regions: AtomicU32,
     /// Number of regions that ended with a call of the function named for it.
     ended_by_call: AtomicU32,
+    /// Number of settled accesses that were compared with the model.
+    pub(crate) checked: AtomicU64,
 }
 
 /// The code that ends a region.
@@ -92,24 +95,27 @@ impl Lens {
         // Never freed: the CPUs borrow it until the process ends.
         let machine: &'static Machine = Box::leak(Box::new(machine));
         let cpus = arguments.topology.cpus();
+        let turns = Turns::new(cpus.into(), arguments.grain()).with(arguments.delays());
+        let counter = |cpu: u16| Counter::with(machine.cpu(cpu), turns.settled.words(cpu.into()));
         Lens {
             event_words: EventWords::new(&qemu),
             samples: OneThread::new(Samples::new(arguments.most_samples)),
             qemu,
             id,
-            turns: OneThread::new(Turns::new(cpus.into(), arguments.grain()).with(arguments.delays())),
             scheduler,
             machine_parts,
             registers,
             processes: OneThread::new(Processes::new(cpus.into())),
             handlers: OnceLock::new(),
             space: AddressSpace::new(arguments.addresses),
-            counters: (0..cpus).map(|cpu| OneThread::new(Counter::new(machine.cpu(cpu)))).collect(),
+            counters: (0..cpus).map(|cpu| OneThread::new(counter(cpu))).collect(),
+            turns: OneThread::new(turns),
             is_counting: AtomicBool::new(false),
             // The agent of a program in a machine begins its region with a mark.
             is_instrumenting: AtomicBool::new(arguments.whole && !arguments.selection.is_program()),
             regions: AtomicU32::new(0),
             ended_by_call: AtomicU32::new(0),
+            checked: AtomicU64::new(0),
             machine: OneThread::new(machine),
             arguments,
         }
@@ -270,7 +276,7 @@ impl Lens {
             Shows::User => counter.change_context(Nest::leave_kernel),
         }
         if block.is_counted {
-            counter.instructions += instructions;
+            counter.add_instructions(instructions);
         }
         true
     }
@@ -320,7 +326,7 @@ impl Lens {
             }
             let writes = is_store || site.is_atomic;
             if let Some(line) = turns.settled_line(cpu as usize, address, size, writes) {
-                counter.accesses += u64::from(self.arguments.selection.counts(site.address));
+                counter.add_access(self.arguments.selection.counts(site.address));
                 if site.is_atomic {
                     counter.begin_atomic(site, address, is_store);
                     turns.pay_atomic(line);
@@ -329,6 +335,27 @@ impl Lens {
             }
         }
         self.access_in_turn_closely(cpu, info, address, site);
+    }
+
+    /// Compares an access that translated code found settled with the model. Ends the emulator if
+    /// they disagree.
+    #[cold]
+    pub(crate) fn check_hit(&self, cpu: u32, info: u32, address: u64, site: Site) {
+        let agrees = || {
+            // SAFETY: this is a CPU's callback, and the loans end with it.
+            let (counter, turns) = unsafe { (self.counting(cpu)?.lend(), self.turns.lend()) };
+            let (size, is_store) = self.event_words.known(info)?;
+            let place = self.space.locate(&self.qemu, info, address)?;
+            let bytes = settled::bytes(address, size)?;
+            let is_settled = counter.cpu.grant(place.address / LINE_BYTES).allows(bytes, is_store);
+            (is_settled && self.space.is_fixed(address) && !site.is_atomic && !turns.is_over(cpu as usize))
+                .then_some(())
+        };
+        if agrees().is_none() {
+            fail(format_args!("the emulator left out an access of CPU {cpu} to {address:#x} at {:#x}", site.address));
+        }
+        // Relaxed: see the struct.
+        self.checked.fetch_add(1, Relaxed);
     }
 
     #[inline(never)]
@@ -341,12 +368,12 @@ impl Lens {
             self.scheduler.end_turn(cpu);
         }
         let Some(place) = self.space.locate(&self.qemu, info, address) else { return };
-        let name = if self.space.is_fixed(address) { address } else { place.address };
+        let name = if self.space.is_fixed(address) { address } else { settled::name_of_place(place.address) };
         let (size, is_store) = self.event_words.meaning(&self.qemu, info);
         let size = AddressSpace::located_bytes(address, size);
         let Some(kind) = counter.kind(site, name, is_store) else { return };
         let is_counted = self.arguments.selection.counts(site.address);
-        counter.accesses += u64::from(is_counted);
+        counter.add_access(is_counted);
         let is_counted = is_counted && counter.is_chosen();
         if kind == Kind::Atomic {
             turns.pay_atomic(place.address / LINE_BYTES);
@@ -375,17 +402,17 @@ impl Lens {
         }
         let line = place.address / LINE_BYTES;
         turns.pay(cost, line, kind != Kind::Read);
-        let settled = &mut turns.settled;
-        counter.cpu.evicted().iter().for_each(|&gone| settled.forget(cpu as usize, gone));
-        counter.cpu.disturbed().for_each(|disturbance| settled.disturb(cpu as usize, disturbance));
+        let table = &mut turns.settled;
+        counter.cpu.evicted().iter().for_each(|&gone| table.forget(cpu as usize, gone));
+        counter.cpu.disturbed().for_each(|disturbance| table.disturb(cpu as usize, disturbance));
         // Its second part may have opened a question about the next line, which the next access has
         // to answer.
         if place.address % LINE_BYTES + u64::from(size) > LINE_BYTES {
-            settled.forget(cpu as usize, line + 1);
+            table.forget(cpu as usize, line + 1);
         }
         // The fixed map may lead elsewhere later.
         if name < FIXED_MAP {
-            settled.put(cpu as usize, name, line, counter.cpu.grant(line));
+            table.put(cpu as usize, name, line, counter.cpu.grant(line));
         }
     }
 

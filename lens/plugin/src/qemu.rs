@@ -10,6 +10,8 @@
 //! least 7, and callbacks get the data of their registration as their last argument instead of the
 //! plugin's number as their first.
 
+use crate::instruction::{BlockStart, Shows, Site};
+use crate::settled::Slot;
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::fs;
 use std::marker::PhantomData;
@@ -133,6 +135,58 @@ enum InstructionData {
 /// argument, and ignore it.
 type RegisterEvent = unsafe extern "C" fn(PluginId, EventCallback, *mut c_void);
 
+/// Functions and variables of an emulator of our own (`lens/emulator`), whose translated code reads
+/// the tables of [`settled`](crate::settled).
+#[derive(Clone, Copy)]
+struct Own {
+    register_block: unsafe extern "C" fn(*mut Block, BlockCallback, *mut c_void, u64),
+    register_memory: unsafe extern "C" fn(*mut Instruction, MemoryCallback, c_int, c_int, *mut c_void, u64),
+    slot: unsafe extern "C" fn(c_uint) -> *mut *mut c_void,
+    /// No plugin reads the values of accesses.
+    skips_values: *mut bool,
+    /// Accesses that are settled are reported too, with [`HIT`].
+    checks_settled: *mut bool,
+    skips_turn: *mut SkipsTurn,
+}
+
+/// Returns 0, or 1 after a request to end the turn: the block does not run now.
+pub(crate) type BlockCallback = extern "C" fn(c_uint, *mut c_void) -> u32;
+
+/// True if the turn of a CPU with that number, which is about to begin, ends at once.
+pub(crate) type SkipsTurn = extern "C" fn(c_uint) -> bool;
+
+/// Bit of the word of an access that translated code found settled.
+pub(crate) const HIT: MemoryInfo = 1 << 31;
+
+/// The block's code belongs to user space; its instructions count.
+const USER: u64 = 1 << 32;
+const COUNTED: u64 = 1 << 33;
+
+impl Own {
+    /// Finds them; `None` in another emulator.
+    ///
+    /// # Safety
+    /// The names must have the types of the emulator's patches.
+    unsafe fn find() -> Option<Self> {
+        // SAFETY: as the caller promises.
+        unsafe {
+            Some(Own {
+                register_block: function(c"qemu_plugin_register_vcpu_tb_turn_cb").ok()?,
+                register_memory: function(c"qemu_plugin_register_vcpu_mem_settled_cb").ok()?,
+                slot: function(c"qemu_plugin_settled_slot").ok()?,
+                skips_values: lookup(c"qemu_plugin_skips_values")?.cast(),
+                checks_settled: lookup(c"qemu_plugin_checks_settled")?.cast(),
+                skips_turn: lookup(c"rr_skips_turn")?.cast(),
+            })
+        }
+    }
+}
+
+// SAFETY: functions, and variables of QEMU's that live as long as the process; written once.
+unsafe impl Send for Own {}
+// SAFETY: as above.
+unsafe impl Sync for Own {}
+
 /// QEMU's functions.
 #[derive(Clone, Copy)]
 pub(crate) struct Qemu {
@@ -141,6 +195,7 @@ pub(crate) struct Qemu {
     register_block: unsafe extern "C" fn(*mut Block, ExecutionCallback, c_int, *mut c_void),
     register_instruction: unsafe extern "C" fn(*mut Instruction, ExecutionCallback, c_int, *mut c_void),
     register_memory: unsafe extern "C" fn(*mut Instruction, MemoryCallback, c_int, c_int, *mut c_void),
+    own: Option<Own>,
     register_exit: RegisterEvent,
     register_cpu: RegisterEvent,
     reset: RegisterEvent,
@@ -192,6 +247,7 @@ impl Qemu {
                 register_block: function(c"qemu_plugin_register_vcpu_tb_exec_cb")?,
                 register_instruction: function(c"qemu_plugin_register_vcpu_insn_exec_cb")?,
                 register_memory: function(c"qemu_plugin_register_vcpu_mem_cb")?,
+                own: Own::find(),
                 register_exit: function(c"qemu_plugin_register_atexit_cb")?,
                 register_cpu: function(c"qemu_plugin_register_vcpu_init_cb")?,
                 reset: function(c"qemu_plugin_reset")?,
@@ -246,6 +302,74 @@ impl Qemu {
         // SAFETY: 1. `block` is alive, as the caller promises; 2. `data` is a number and never
         // dereferenced.
         unsafe { (self.register_block)(block, callback, NO_REGISTERS, data as *mut c_void) }
+    }
+
+    /// Lets an emulator of our own call `skips_turn` before turns, and skip the values of accesses.
+    /// `checks`: it reports settled accesses too. Call at installation.
+    pub(crate) fn use_own(&self, skips_turn: SkipsTurn, checks: bool) {
+        if let Some(own) = self.own {
+            // SAFETY: the variables are the emulator's, and no CPU exists yet.
+            unsafe {
+                own.skips_values.write(true);
+                own.checks_settled.write(checks);
+                own.skips_turn.write(skips_turn);
+            }
+        }
+    }
+
+    /// The place where an emulator of our own finds a CPU's table; `None` in another one. Call once
+    /// the CPU exists.
+    pub(crate) fn slot(&self, cpu: c_uint) -> Option<Slot> {
+        // SAFETY: the CPU exists, and stays until the process ends. The place has that type.
+        self.own.map(|own| unsafe { Slot::new((own.slot)(cpu)) })
+    }
+
+    /// As [`Qemu::on_block`]. An emulator of our own calls `own` instead, but does without while
+    /// the turn goes on: then it counts the block itself.
+    ///
+    /// # Safety
+    /// As for [`Qemu::on_block`].
+    pub(crate) unsafe fn on_block_in_turn(
+        &self,
+        block: *mut Block,
+        callback: ExecutionCallback,
+        own_callback: BlockCallback,
+        start: BlockStart,
+    ) {
+        let (data, instructions) = (start.pack(), u64::from(start.instructions));
+        let flags = if start.is_user { USER } else { 0 } | if start.is_counted { COUNTED } else { 0 };
+        match self.own.filter(|_| start.shows != Shows::Handler) {
+            // SAFETY: as for `on_block`.
+            Some(own) => unsafe {
+                (own.register_block)(block, own_callback, data as *mut c_void, instructions | flags)
+            },
+            // SAFETY: as the caller promises.
+            None => unsafe { self.on_block(block, callback, data) },
+        }
+    }
+
+    /// As [`Qemu::on_access_with_registers`], but an emulator of our own does without the callback
+    /// for settled accesses: then it counts them itself, if `is_counted`.
+    ///
+    /// # Safety
+    /// As for [`Qemu::on_instruction`].
+    pub(crate) unsafe fn on_unsettled_access(
+        &self,
+        instruction: *mut Instruction,
+        callback: MemoryCallback,
+        site: Site,
+        is_counted: bool,
+    ) {
+        let data = site.pack();
+        match self.own.filter(|_| !site.is_atomic) {
+            // SAFETY: as for `on_block`.
+            Some(own) => unsafe {
+                let (data, counts) = (data as *mut c_void, is_counted.into());
+                (own.register_memory)(instruction, callback, READS_REGISTERS, LOADS_AND_STORES, data, counts);
+            },
+            // SAFETY: as the caller promises.
+            None => unsafe { self.on_access_with_registers(instruction, callback, data) },
+        }
     }
 
     /// # Safety

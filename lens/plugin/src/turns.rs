@@ -36,7 +36,7 @@
 
 use crate::overlap::Overlap;
 use crate::ownership::{Move, Ownership, Request};
-use crate::settled::Settled;
+use crate::settled::{Settled, Words};
 use faultline_coherence::Delays;
 
 /// Distances that a CPU may run ahead of the slowest busy one, in clocks.
@@ -74,12 +74,10 @@ pub(crate) struct Turns {
     grain: Grain,
     /// The CPU whose turn it is; [`NO_CPU`] at the start.
     current: usize,
-    /// Its clock.
-    clock: u64,
+    /// Its clock, and the clock at which its turn is to end.
+    words: &'static Words,
     /// Its clock at the start of its turn.
     began: u64,
-    /// The clock at which its turn is to end.
-    limit: u64,
     /// The lowest clock of the other busy CPUs when the turn began; `u64::MAX` if there were none.
     slowest_other: u64,
     /// The clock from which its private quantum applies.
@@ -145,6 +143,8 @@ struct Stand {
     is_halted: bool,
     /// The clock from which the private quantum applies.
     private_from: u64,
+    /// Its last turn ended before a block that was refused, and it has executed nothing since.
+    is_refused: bool,
 }
 
 const NO_CPU: usize = usize::MAX;
@@ -152,12 +152,12 @@ const NO_CPU: usize = usize::MAX;
 impl Turns {
     /// The turns of `cpus` CPUs.
     pub(crate) fn new(cpus: usize, grain: Grain) -> Self {
+        let settled = Settled::new(cpus);
         Turns {
             grain,
             current: NO_CPU,
-            clock: 0,
+            words: settled.nobodys(),
             began: 0,
-            limit: 0,
             slowest_other: u64::MAX,
             private_from: 0,
             is_ending: false,
@@ -171,7 +171,7 @@ impl Turns {
             delays: Delays::default(),
             ownership: Ownership::default(),
             spent: Spent::default(),
-            settled: Settled::new(cpus),
+            settled,
             overlap: Overlap::new(),
         }
     }
@@ -196,14 +196,14 @@ impl Turns {
 
     fn forget_turns(&mut self) {
         for cpu in &mut self.cpus {
-            (cpu.turn, cpu.turn_before) = (0, 0);
+            (cpu.turn, cpu.turn_before, cpu.is_refused) = (0, 0, false);
         }
     }
 
     /// Ends stepping: no CPU has the turn.
     pub(crate) fn end(&mut self) {
         self.put_down();
-        self.current = NO_CPU;
+        (self.current, self.words) = (NO_CPU, self.settled.nobodys());
     }
 
     /// Skips the virtual time ahead while all CPUs are idle. Each CPU starts there at its next
@@ -223,15 +223,34 @@ impl Turns {
     /// CPU's clock advances by them.
     #[inline]
     pub(crate) fn advance(&mut self, cpu: usize, instructions: u64) -> Step {
-        if cpu == self.current && self.clock < self.limit {
-            self.clock += instructions;
+        if cpu == self.current && self.now() < self.words.limit.get() {
+            self.spend(instructions);
             return Step::Runs;
         }
         let step = self.step(cpu);
         if step != Step::Refused {
-            self.clock += instructions;
+            self.spend(instructions);
         }
         step
+    }
+
+    /// Begins the turn of a CPU that is ready to run, if its last turn ended before a block that
+    /// was refused, and would be refused again: then the turn has ended, and this returns true.
+    pub(crate) fn skips(&mut self, cpu: usize) -> bool {
+        // Otherwise the next block is not known, or may not even be mapped.
+        self.cpus.get(cpu).is_some_and(|stand| stand.is_refused) && self.advance(cpu, 0) == Step::Refused
+    }
+
+    /// The current CPU's clock.
+    #[inline]
+    fn now(&self) -> u64 {
+        self.words.clock.get()
+    }
+
+    /// Advances the current CPU's clock.
+    #[inline]
+    fn spend(&self, clocks: u64) {
+        self.words.clock.set(self.now() + clocks);
     }
 
     /// Notes that a CPU is about to pause or to halt, which ends its turn.
@@ -241,7 +260,7 @@ impl Turns {
             self.is_halting = halts;
             // Its next block does not belong to this turn, even if no other CPU had a turn in
             // between.
-            self.limit = 0;
+            self.words.limit.set(0);
         }
     }
 
@@ -269,27 +288,28 @@ impl Turns {
         self.spent.transfers += cost;
         let request_time = self.delays.request_time(cost);
         match self.delays.request_percent {
-            0 => self.clock += cost,
+            0 => self.spend(cost),
             _ => self.request(cost, line, writes, request_time),
         }
         if let Grain::Fine(quanta) = self.grain {
-            self.limit = match request_time {
-                0 => self.limit.min(self.slowest_other),
-                _ if self.slowest_other == u64::MAX => self.limit,
+            let limit = self.words.limit.get();
+            self.words.limit.set(match request_time {
+                0 => limit.min(self.slowest_other),
+                _ if self.slowest_other == u64::MAX => limit,
                 // The slowest may request the line next, and its request takes as long.
                 _ => self.slowest_other.saturating_add(quanta.contended.max(request_time)),
-            };
-            self.private_from = self.clock.saturating_add(quanta.private);
+            });
+            self.private_from = self.now().saturating_add(quanta.private);
         }
     }
 
     /// Requests a line for the current CPU, and waits until it has arrived.
     fn request(&mut self, cost: u64, line: u64, writes: bool, request_time: u64) {
         let waits_from = self.waited_from.take();
-        let request = Request { line, cpu: self.current, at: self.clock, waits_from, cost, request_time, writes };
+        let request = Request { line, cpu: self.current, at: self.now(), waits_from, cost, request_time, writes };
         let Move { requested, arrived } = self.ownership.transfer(request);
         self.spent.holds += arrived - requested - cost;
-        self.clock = arrived;
+        self.words.clock.set(arrived);
         self.began = self.began.min(requested);
     }
 
@@ -297,28 +317,28 @@ impl Turns {
     #[inline]
     pub(crate) fn pay_atomic(&mut self, line: u64) {
         if self.delays.request_percent != 0 {
-            self.clock += self.delays.atomic;
+            self.spend(self.delays.atomic);
             self.spent.atomics += self.delays.atomic;
-            self.ownership.note_use(line, self.current, self.clock);
+            self.ownership.note_use(line, self.current, self.now());
         }
     }
 
     /// Adds the time of an interrupt whose handler the current CPU begins.
     pub(crate) fn pay_interrupt(&mut self) {
-        self.clock += self.delays.interrupt;
+        self.spend(self.delays.interrupt);
         self.spent.interrupts += self.delays.interrupt;
         self.spent.times_interrupted += 1;
     }
 
     /// Adds the time of an entry of the current CPU into the kernel from user mode.
     pub(crate) fn pay_entry(&mut self) {
-        self.clock += self.delays.entry;
+        self.spend(self.delays.entry);
         self.spent.entries += self.delays.entry;
     }
 
     /// A CPU's clock.
     pub(crate) fn clock(&self, cpu: usize) -> u64 {
-        if cpu == self.current { self.clock } else { self.cpus[cpu].clock }
+        if cpu == self.current { self.now() } else { self.cpus[cpu].clock }
     }
 
     /// Handles a turn that has begun or reached its limit.
@@ -330,13 +350,16 @@ impl Turns {
         };
         if cpu == self.current && !self.is_ending && !self.is_waiting {
             self.is_ending = true;
+            self.cpus[cpu].is_refused = at_limit == Step::Refused;
             return at_limit;
         }
         self.put_down();
         self.take_up(cpu);
-        self.is_ended_at_once = self.clock >= self.limit;
+        self.is_ended_at_once = self.now() >= self.words.limit.get();
         self.is_ending = self.is_ended_at_once;
-        if self.is_ending { at_limit } else { Step::Runs }
+        let step = if self.is_ending { at_limit } else { Step::Runs };
+        self.cpus[cpu].is_refused = step == Step::Refused;
+        step
     }
 
     /// The quantum of the current CPU.
@@ -344,7 +367,7 @@ impl Turns {
         match self.grain {
             Grain::Coarse(quantum) => quantum,
             // At least 1, so that the slowest CPU always runs.
-            Grain::Fine(quanta) if self.clock < self.private_from => quanta.contended.max(1),
+            Grain::Fine(quanta) if self.now() < self.private_from => quanta.contended.max(1),
             Grain::Fine(quanta) => quanta.private.max(1),
         }
     }
@@ -352,13 +375,14 @@ impl Turns {
     /// Ends the current CPU's turn.
     fn put_down(&mut self) {
         if let Some(stand) = self.cpus.get_mut(self.current) {
-            stand.clock = self.clock;
+            stand.clock = self.words.clock.get();
             stand.private_from = self.private_from;
             // A CPU whose turn ended at the start may have had no time to show that it waits; it
             // keeps its previous state.
             stand.waits = self.is_waiting || self.is_ended_at_once && stand.waits;
             stand.is_halted |= self.is_halting;
-            self.overlap.note(self.current, self.began, self.clock);
+            self.overlap.note(self.current, self.began, self.words.clock.get());
+            self.settled.hide(self.current);
         }
     }
 
@@ -368,7 +392,9 @@ impl Turns {
         (self.is_waiting, self.is_halting, self.waited_from) = (false, false, None);
         self.turns += 1;
         (self.cpus[cpu].turn, self.cpus[cpu].turn_before) = (self.turns, before.turn);
-        (self.current, self.clock, self.private_from) = (cpu, before.clock, before.private_from);
+        (self.current, self.private_from) = (cpu, before.private_from);
+        self.words = self.settled.show(cpu);
+        self.words.clock.set(before.clock);
         // Between two turns of a CPU that stays busy, each other CPU has at most one turn. So if
         // another CPU has had two turns since this one's last, this one was passed over.
         let passed_over = self.cpus.iter().map(|cpu| cpu.turn_before).max().unwrap_or(0);
@@ -377,24 +403,24 @@ impl Turns {
         let others = self.cpus.iter().filter(|other| other.turn > since && other.turn != self.turns);
         let least = others.clone().map(|other| other.clock).min();
         if was_idle {
-            self.clock = self.clock.max(self.virtual_time);
+            self.words.clock.set(self.now().max(self.virtual_time));
         } else if before.waits {
             self.waited_from = Some(before.clock).filter(|_| !before.is_halted);
             let least_at_work = others.filter(|other| !other.waits).map(|other| other.clock).min();
-            let waited = least_at_work.unwrap_or(0).saturating_sub(self.clock);
-            self.clock += waited;
+            let waited = least_at_work.unwrap_or(0).saturating_sub(self.now());
+            self.spend(waited);
             self.spent.waits += if before.is_halted { 0 } else { waited };
         }
         if std::mem::take(&mut self.cpus[cpu].is_halted) {
-            self.clock += self.delays.wake;
+            self.spend(self.delays.wake);
             self.spent.wakes += self.delays.wake;
             self.spent.times_woken += 1;
         }
-        self.began = self.clock;
-        let slowest = least.unwrap_or(self.clock).min(self.clock);
+        self.began = self.now();
+        let slowest = least.unwrap_or(self.now()).min(self.now());
         self.virtual_time = self.virtual_time.max(slowest);
         self.slowest_other = least.unwrap_or(u64::MAX);
-        self.limit = least.unwrap_or(self.clock).saturating_add(self.quantum());
+        self.words.limit.set(least.unwrap_or(self.now()).saturating_add(self.quantum()));
     }
 }
 

@@ -424,3 +424,25 @@ fn time_in_waiting_loops_is_noted_and_that_of_halted_cpus_is_not() {
         assert!(if halts { waits == 0 } else { waits > clock / 2 && waits < clock }, "{halts}: {waits} of {clock}");
     }
 }
+
+#[test]
+fn only_a_turn_that_ended_before_a_refused_block_is_skipped() {
+    let mut turns = Turns::new(2, FINE);
+    turns.begin();
+    assert!(!turns.skips(0), "it has had no turn");
+    for _ in 0..3 {
+        for cpu in 0..2 {
+            while turns.advance(cpu, 10) == Step::Runs {
+                turns.pay(1000 * cpu as u64, 0, true);
+            }
+        }
+    }
+    let before = [0, 1].map(|cpu| turns.clock(cpu));
+    assert!(!turns.skips(0) && turns.skips(1), "{before:?}");
+    assert_eq!([0, 1].map(|cpu| turns.clock(cpu)), before);
+    assert!(turns.advance(0, 10) == Step::Runs && turns.skips(1));
+    // It halts: when it is woken, its next block is another one.
+    assert_eq!(turns.advance(0, 10), Step::Runs);
+    turns.wait(0, true);
+    assert!(turns.skips(1) && !turns.skips(0));
+}
