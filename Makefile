@@ -35,8 +35,8 @@ API_SECONDS := 60
 SUITE := bookworm
 
 .PHONY: build run check test test-rust test-lens test-repeats test-vm test-page test-journeys test-workloads test-all test-fresh test-slow test-guest \
-	test-examples test-releases test-real-pages test-bed test-simulated test-api test-newest-emulator fuzz bench install clean guest guest-bsd \
-	release site demo emulator kernel kernels lens workloads needs-rust needs-build needs-test needs-lens
+	test-examples test-releases test-real-pages test-bed test-simulated test-api test-emulators fuzz bench install clean guest guest-bsd \
+	release site demo emulator own-emulator kernel kernels lens workloads needs-rust needs-build needs-test needs-lens
 
 # --- Packages: COMMAND=PACKAGE. `test` names all missing ones at once. ---
 
@@ -72,6 +72,8 @@ build: workloads
 emulator:
 	@checks/need.sh $(EMULATOR_NEEDS)
 	@packages/emulator.sh
+own-emulator: # a faster one for the lens: lens/emulator (40 MB and 6 minutes of CPU time, once)
+	@checks/need.sh $$(lens/emulator/build.sh needs) && lens/emulator/build.sh
 
 # The kernel in /boot, or else one unpacked under target (70 MB, once).
 kernel:
@@ -144,7 +146,7 @@ test-workloads: workloads needs-test
 
 # --- Nightly, or before a release ---
 
-test-all: test guest-bsd guest lens test-slow test-repeats test-guest test-examples test-releases test-real-pages test-bed test-simulated test-api test-newest-emulator fuzz
+test-all: test guest-bsd guest lens test-slow test-repeats test-guest test-examples test-releases test-real-pages test-bed test-simulated test-api test-emulators fuzz
 	$(MAKE) --no-print-directory -C vm test-all
 	$(MAKE) --no-print-directory -C workloads BUILD=$(CURDIR)/target/workloads CROSS_TARGETS='x86_64-linux-musl x86_64-linux-gnu' sanitize cross
 	checks/fresh/run.sh trixie
@@ -204,8 +206,9 @@ test-api: build needs-test
 	target/schemathesis/bin/pip install --quiet --disable-pip-version-check --require-hashes -r lab/web/tests/described/requirements.txt
 	lab/web/tests/described/run.py target/schemathesis/bin/schemathesis target/debug/examples/fixture_server $(API_SECONDS)
 
-test-newest-emulator: needs-lens guest lens $(RUNNER) # a kernel in the distribution's newest QEMU (50 MB, once)
+test-emulators: needs-lens guest lens own-emulator $(RUNNER) # the distribution's newest QEMU (50 MB, once), and our own
 	qemu=$$(packages/newest-emulator.sh) && FAULTLINE_QEMU=$$qemu $(NEXTEST) -p faultline-cli --run-ignored all -E 'test(lens_kernel::) & test(transfers_of_shared_faults)'
+	lens/emulator/check.py $(FAULTLINE) target/emulator/qemu-system-x86_64
 
 # The parser of workloads' output, with broken lines; a minute (FUZZ_SECONDS).
 fuzz: needs-test

@@ -224,6 +224,19 @@ class Emulator(Tree):
         self.assert_refused(self.run_script("emulator.sh"), "does not start: libaio.so.1: cannot open", "delete target/qemu")
 
 
+class OwnEmulator(unittest.TestCase):
+    def test_each_patch_is_whole_and_says_why(self):
+        added = 0
+        for patch in sorted((SCRIPTS.parent / "lens/emulator/patches").iterdir()):
+            with self.subTest(patch.name):
+                head = patch.read_text().partition("\ndiff --git ")[0]
+                self.assertIn("Licence: GPL-2.0-or-later", head)
+                self.assertGreater(len(head.splitlines()), 4)
+                files = subprocess.run(["git", "apply", "--numstat", patch.resolve()], cwd="/", check=True, capture_output=True, text=True).stdout
+                added += sum(int(file.split()[0]) for file in files.splitlines())
+        self.assertTrue(0 < added <= 400, f"{added} lines: the patches are to stay small")
+
+
 class NewestEmulator(Tree):
     def unpacked(self, loader):
         """A made-up package: its loader prints a version and its arguments, or fails."""
