@@ -1,11 +1,13 @@
-"""CPU time of the emulator for machines of 8 CPUs: without the plugin, under the lens in the
-distribution's emulator, and under the lens in our own (`lens/emulator`).
+"""CPU time of the emulator for machines of 8 CPUs: by plain translation, without the plugin and its
+count of instructions; under the lens in the distribution's emulator; and in our own
+(`lens/emulator`).
 
-Usage: emulators.py FAULTLINE THEIRS OWN [REPEATS]
+Usage: emulators.py FAULTLINE THEIRS OWN [REPEATS [CASE…]]
 
 THEIRS and OWN are the emulators' programs. All run the same machine from the same seed, one after
 the other, REPEATS times (3). CPU time is that of the emulator's process with all its threads, from
-its start to the region of interest (boot), and within the region. Prints medians and ranges.
+its start to the region of interest (boot), and within the region. Prints medians and ranges. CASE:
+the beginning of a name in CASES; all otherwise.
 """
 
 import json
@@ -36,8 +38,9 @@ counts = any("output=" in word for word in words)
 if not counts:
     os.execv(emulator, [emulator, *words])
 if plain:
-    at = words.index("-plugin")
-    del words[at:at + 2]
+    for option in ("-plugin", "-icount"):
+        at = words.index(option)
+        del words[at:at + 2]
 process = subprocess.Popen([emulator, *words], stdout=subprocess.PIPE, close_fds=False)
 def cpu():
     fields = open(f"/proc/{{process.pid}}/stat").read().rsplit(")", 1)[1].split()
@@ -79,23 +82,26 @@ def spread(values, scale=1.0):
 
 
 def main():
-    if len(sys.argv) not in (4, 5):
+    if len(sys.argv) < 4:
         sys.exit(__doc__)
     faultline, theirs, own = sys.argv[1:4]
-    repeats = int(sys.argv[4]) if len(sys.argv) == 5 else 3
-    sides = {"without the plugin": (theirs, True), "the distribution's": (theirs, False), "our own": (own, False)}
+    repeats = int(sys.argv[4]) if len(sys.argv) > 4 else 3
+    wanted = tuple(sys.argv[5:]) or ("",)
+    sides = {"plain translation": (theirs, True), "the distribution's": (theirs, False), "our own": (own, False)}
     with tempfile.TemporaryDirectory() as place:
         place = Path(place)
         program = place / "contended"
         subprocess.run(["cc", "-O2", "-static", "-pthread", "-o", program, SOURCE], check=True)
         for case, (words, operations) in CASES.items():
+            if not case.startswith(wanted):
+                continue
             words = [word.format(program=program) for word in words]
             taken = {name: [] for name in sides}
             for _ in range(repeats):
                 for name, (emulator, plain) in sides.items():
                     taken[name].append(measured(faultline, place, words, emulator, plain))
             print(f"{case}: {repeats} repeats, CPU time", flush=True)
-            base = statistics.median(region for _, region, _ in taken["without the plugin"])
+            base = statistics.median(region for _, region, _ in taken["plain translation"])
             for name, runs in taken.items():
                 boots, regions, transfers = zip(*runs)
                 ratio = statistics.median(regions) / base if base else float("nan")

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Checks that this emulator counts as the distribution's: a kernel and a contended program on 8
-CPUs, in both, and in this one with the self-check.
+"""Checks that this emulator counts as the distribution's: a kernel, a contended program and forked
+processes on 8 CPUs, in both, and in this one with the self-check.
 
 Usage: check.py FAULTLINE OWN [THEIRS]
 
@@ -21,6 +21,9 @@ from pathlib import Path
 PROGRAM = """
 #include <pthread.h>
 #include <stdatomic.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
 static atomic_long shared;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static long guarded;
@@ -33,10 +36,32 @@ static void *work(void *unused) {
     }
     return unused;
 }
-int main(void) {
-    pthread_t threads[8];
-    for (int i = 0; i < 8; i++) pthread_create(&threads[i], 0, work, 0);
-    for (int i = 0; i < 8; i++) pthread_join(threads[i], 0);
+static void threads(void) {
+    pthread_t all[8];
+    for (int i = 0; i < 8; i++) pthread_create(&all[i], 0, work, 0);
+    for (int i = 0; i < 8; i++) pthread_join(all[i], 0);
+}
+/* Eight processes. Half of them execute the program again, and call the kernel there. */
+static void processes(char *own) {
+    atomic_long *word = mmap(0, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    for (int i = 0; i < 8; i++) {
+        if (fork()) continue;
+        for (int j = 0; j < 100; j++) {
+            ++*word;
+            getppid();
+        }
+        if (i & 1) execl(own, own, "calls", "only", (char *)0);
+        _exit(0);
+    }
+    while (wait(0) > 0) {}
+}
+int main(int argc, char **argv) {
+    if (argc > 2)
+        for (int i = 0; i < 300; i++) getppid();
+    else if (argc > 1)
+        processes(argv[0]);
+    else
+        threads();
     return 0;
 }
 """
@@ -90,7 +115,12 @@ def main():
         (place / "contended.c").write_text(PROGRAM, encoding="utf-8")
         program = place / "contended"
         subprocess.run(["cc", "-O2", "-static", "-pthread", "-o", program, place / "contended.c"], check=True)
-        cases = {"zero_fill": ["kernel", "zero_fill:base", "--ops", "256"], "contended": ["program", "--ops", "1000", "--", str(program)]}
+        by_process = ["--kernel-too", "--process", program.name, "--ops", "800"]
+        cases = {
+            "zero_fill": ["kernel", "zero_fill:base", "--ops", "256"],
+            "contended": ["program", "--ops", "1000", "--", str(program)],
+            "processes": ["program", *by_process, "--", str(program), "processes"],
+        }
         failed = False
         for name, words in cases.items():
             report, _ = counted(faultline, place, f"{name}-theirs", words, theirs)
