@@ -115,7 +115,7 @@ def main():
         (place / "contended.c").write_text(PROGRAM, encoding="utf-8")
         program = place / "contended"
         subprocess.run(["cc", "-O2", "-static", "-pthread", "-o", program, place / "contended.c"], check=True)
-        by_process = ["--kernel-too", "--process", program.name, "--ops", "800"]
+        by_process = ["--process", program.name, "--ops", "800"]
         cases = {
             "zero_fill": ["kernel", "zero_fill:base", "--ops", "256"],
             "contended": ["program", "--ops", "1000", "--", str(program)],

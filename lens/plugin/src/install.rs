@@ -7,6 +7,7 @@ use crate::callbacks;
 use crate::icount::{Icount, NoClock};
 use crate::lens::{LENS, Lens, MachineParts, say};
 use crate::qemu::{Info, Missing, PluginId, Qemu};
+use crate::region::Selection;
 use crate::registers::Registers;
 use crate::report;
 use crate::scheduler::{Housekeeping, NoTurns, Scheduler};
@@ -85,7 +86,10 @@ fn install(id: PluginId, info: &Info, target: &str, arguments: &[&str]) -> Resul
     arguments.output = std::path::absolute(&arguments.output)
         .and_then(|path| report::check_path(&path).map(|()| path))
         .map_err(|error| InstallError::Output(arguments.output.clone(), error))?;
-    let qemu = Qemu::find(info.version)?;
+    let mut qemu = Qemu::find(info.version)?;
+    if matches!(arguments.selection, Selection::Program { kernel_too: true, .. }) {
+        qemu.leave_own();
+    }
     let machine = arguments.model()?;
     let scheduler = Scheduler::find(cpus.into())?;
     let parts = MachineParts { icount: Icount::find()?, housekeeping: Housekeeping::find()? };
