@@ -85,6 +85,27 @@ impl ProgramFiles {
         with: &[With],
         environment: &[(String, String)],
     ) -> Result<Self, TargetError> {
+        Self::collect(command, directory, with, environment, false)
+    }
+
+    /// Like [`Self::find`], with all files of `directory`, which is a build: it is `/home` in the
+    /// guest, and a program of it is below, wherever this host keeps its builds.
+    pub fn find_in_build(
+        command: &[String],
+        directory: &Path,
+        with: &[With],
+        environment: &[(String, String)],
+    ) -> Result<Self, TargetError> {
+        Self::collect(command, directory, with, environment, true)
+    }
+
+    fn collect(
+        command: &[String],
+        directory: &Path,
+        with: &[With],
+        environment: &[(String, String)],
+        is_build: bool,
+    ) -> Result<Self, TargetError> {
         let variable =
             |name: &str| environment.iter().rev().find(|(key, _)| key == name).map(|(_, value)| value.as_str());
         let path = variable("PATH").map(OsStr::new);
@@ -104,16 +125,8 @@ impl ProgramFiles {
         let named = Named { arguments, environment, directory };
         let arguments = Arguments { words: arguments, directory, with, path };
         let is_alone = !files.is_outside_needed(with);
-        let place = if is_alone && is_outside(&program) && !named.has_program(&program) {
-            let place = Path::new(PROGRAM).join(program.file_name().unwrap_or_default());
-            files.tree.add_at(&resolved, &place).map_err(unreadable)?;
-            place
-        } else {
-            files.tree.add(&program).map_err(unreadable)?;
-            program.clone()
-        };
         let is_left = is_alone && !named.has(directory) && !arguments.lead_above();
-        let directory = if is_left && is_outside(directory) {
+        let guest_directory = if is_left && is_outside(directory) {
             files.tree.add_empty(Path::new(DIRECTORY));
             PathBuf::from(DIRECTORY)
         } else {
@@ -121,7 +134,24 @@ impl ProgramFiles {
             files.tree.add(directory).map_err(unreadable)?;
             directory.to_owned()
         };
-        arguments.add_to(&mut files, &directory)?;
+        let of_build = program.strip_prefix(directory).ok().filter(|_| is_build);
+        let place = match of_build {
+            Some(path) => guest_directory.join(path),
+            None if is_alone && is_outside(&program) && !named.has_program(&program) => {
+                Path::new(PROGRAM).join(program.file_name().unwrap_or_default())
+            }
+            None => program.clone(),
+        };
+        if place == program {
+            files.tree.add(&program).map_err(unreadable)?;
+        } else {
+            files.tree.add_at(&resolved, &place).map_err(unreadable)?;
+        }
+        let all = is_build.then(|| With { source: directory.to_owned(), place: Some(guest_directory.clone()) });
+        all.iter().try_for_each(|all| files.add_with(all, directory))?;
+        let with: Vec<With> = with.iter().cloned().chain(all).collect();
+        let directory = guest_directory;
+        Arguments { with: &with, ..arguments }.add_to(&mut files, &directory)?;
         for (place, text) in SMALL_FILES {
             files.tree.add_text(Path::new(place), text);
         }
@@ -449,6 +479,26 @@ mod tests {
         assert_eq!(found(&[&out], &[], &[]), (name.clone(), here.to_owned()));
         assert_eq!(found(&[], &[], &[("OUT", here.to_str().unwrap())]), (name, here.to_owned()));
         assert_eq!(found(&[program.to_str().unwrap()], &[], &[]), (program.clone(), home));
+    }
+
+    #[test]
+    fn a_build_is_the_same_wherever_it_is_kept() {
+        let place = place();
+        let build = |name: &str| {
+            let directory = place.0.path().join(name);
+            fs::create_dir_all(directory.join("bin")).unwrap();
+            fs::copy(std::env::current_exe().unwrap(), directory.join("bin/prog")).unwrap();
+            fs::write(directory.join("data"), "12345").unwrap();
+            let command = ["./bin/prog", "data"].map(str::to_owned);
+            let files = ProgramFiles::find_in_build(&command, &directory, &[], &[]).unwrap();
+            let of_build: Vec<String> =
+                files.tree.nodes().map(|(path, _)| path.to_string_lossy().into_owned()).collect();
+            assert!(!of_build.iter().any(|path| path.contains(name)), "{of_build:?}");
+            assert_eq!(files.source("/home/data"), Some(directory.canonicalize().unwrap().join("data").as_path()));
+            assert_eq!((files.place(), files.directory()), (Path::new("/home/bin/prog"), Path::new("/home")));
+            files.sha256().unwrap()
+        };
+        assert_eq!(build("short"), build("a-much-longer-name-of-a-directory"));
     }
 
     #[test]

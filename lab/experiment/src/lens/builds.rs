@@ -188,9 +188,8 @@ impl LensOfBuilds {
 
     /// The files of a program: those of its build, and those that it needs of this host.
     fn files(&self, command: &[String], directory: &Path) -> Result<ProgramFiles, TargetError> {
-        let build = With { source: directory.to_owned(), place: None };
-        let with: Vec<With> = std::iter::once(build).chain(self.saved.with.iter().map(with_again)).collect();
-        ProgramFiles::find(command, directory, &with, &self.saved.environment)
+        let with: Vec<With> = self.saved.with.iter().map(with_again).collect();
+        ProgramFiles::find_in_build(command, directory, &with, &self.saved.environment)
     }
 
     fn shape(&self, files: &ProgramFiles) -> Result<MachineShape, Error> {
