@@ -162,6 +162,8 @@ export type Problem = { "kind": "no_mark" } | { "kind": "end_not_reached", funct
 export type ProcessFigures = { name: string, processes: number, is_counted: boolean, transfers: number, share: number, false_share: number, instructions:
   number, };
 export type Progress = { planned: number, done: number, failed: number, unsupported: number, skipped: number, };
+export type ProposedLayout = { size: number, members: Array<ProposedMember>, saved: number, };
+export type ProposedMember = { name: string | null, of: string, was: number, offset: number, begins_line: boolean, };
 export type Quantity = "time" | "cpu-time" | "user-time" | "system-time" | "memory" | "instructions" | "transfers";
 export type QuirkMark = { letter: string, what: string, ranges: Array<[number, number]>, };
 export type Reach = { from_cpus: number, from: number, to_cpus: number, to: number, per_doubling: number, };
@@ -203,7 +205,8 @@ export type Timeline = { format: string, id: string, subject: string, unit: stri
   number | null, related: Array<RelatedHistory>, commits: number, from: number, to: number, marks: Array<CommitMark>, buckets: Array<Bucket>, whole:
   Array<Bucket>, steps: Array<StepMark>, least_change: number, quirks: Array<QuirkMark>, };
 export type TypeFigures = { keyword: Keyword, name: string, is_alias: boolean, size: number, unused_bytes: number, moved: Moved, share: number, begins:
-  Array<Begins>, within: Array<string>, beside: number, hottest: string | null, line_count: number, lines: Array<LayoutLine>, code: Array<CodeSite>, };
+  Array<Begins>, within: Array<string>, beside: number, hottest: string | null, line_count: number, lines: Array<LayoutLine>, code: Array<CodeSite>, proposed?:
+  ProposedLayout | null, };
 export type TypesFigures = { number: number, types: Array<TypeFigures>, typed_share: number, untyped: Array<UntypedFigures>, };
 export type Unit = "boot" | "run" | "summary";
 export type UnixMillis = number;

@@ -8,6 +8,7 @@ pub(crate) mod compare;
 mod gate;
 pub(crate) mod layout;
 pub(crate) mod points;
+pub(crate) mod proposal;
 pub(crate) mod seeds;
 pub(crate) mod types;
 pub(crate) mod words;
@@ -141,6 +142,10 @@ fn top(sheet: &mut Sheet<'_>, operation: &str, point: &LensPoint) {
     }
     if let Some(figures) = &point.types {
         sheet.subtable(&types::heading(figures, point.cpus), &types::table(types::rows(figures, SHOWN)), form);
+        let all = point.transfers.as_ref().map_or(0.0, |transfers| transfers.median);
+        for of in types::worth_proposing(figures, all) {
+            proposal::write(sheet, of, operation);
+        }
     }
     if !point.code.is_empty() {
         sheet.subtable(&format!("top code at {at}"), &points::code(&point.code, SHOWN), form);

@@ -5,8 +5,7 @@ use crate::figure;
 use crate::lens::layout::type_name;
 use crate::sheet::Sheet;
 use crate::style::Tone;
-use faultline_stats::lens::proposal::{ProposedLayout, ProposedMember};
-use faultline_stats::lens::types::TypeFigures;
+use faultline_stats::lens::types::{ProposedLayout, ProposedMember, TypeFigures};
 use maud::{Markup, html as markup};
 
 /// Unchanged members shown before and after a changed one.
@@ -19,7 +18,7 @@ struct Line {
     text: String,
 }
 
-/// `proposed layout of struct stats, 24 → 128 bytes: saves 1.000 of its 1.002 transfers per operation`
+/// `proposed layout of struct stats, 24 → 128 bytes: saves 1.000 of its 1.002 transfers per map`
 fn heading(of: &TypeFigures, proposed: &ProposedLayout, operation: &str) -> String {
     one_line(&format!(
         "proposed layout of {}, {} → {} bytes: saves {} of its {} transfers per {operation}",
@@ -32,8 +31,16 @@ fn heading(of: &TypeFigures, proposed: &ProposedLayout, operation: &str) -> Stri
 }
 
 /// A note below the diff.
-const NOTE: &str = "Expected from false sharing that was counted; `faultline lens compare` of a run with the new layout says whether \
-                    it came true.";
+fn note(proposed: &ProposedLayout) -> String {
+    let beside = match proposed.members.first() {
+        Some(first) if first.begins_line => " Data that was beside it may then move by itself.",
+        _ => "",
+    };
+    format!(
+        "Expected from false sharing that was counted; `faultline lens compare` of a run with the new layout says whether \
+         it came true.{beside}"
+    )
+}
 
 /// Writes the proposal of a type, if it has one.
 pub(crate) fn write(sheet: &mut Sheet<'_>, of: &TypeFigures, operation: &str) {
@@ -58,7 +65,7 @@ pub(crate) fn write(sheet: &mut Sheet<'_>, of: &TypeFigures, operation: &str) {
             sheet.line(painted.as_deref().unwrap_or(&text));
         }
     }
-    sheet.paragraph(Some(Tone::Quiet), "    ", NOTE);
+    sheet.paragraph(Some(Tone::Quiet), "    ", &note(proposed));
 }
 
 /// The proposal of a type on a page; empty without one.
@@ -68,7 +75,7 @@ pub(crate) fn html(of: &TypeFigures, operation: &str) -> Markup {
     markup! {
         p.hint { (heading(of, proposed, operation)) }
         pre.text tabindex="0" { (lines.join("\n")) }
-        p.hint { (NOTE) }
+        p.hint { (note(proposed)) }
     }
 }
 
@@ -84,7 +91,8 @@ fn diff(name: &str, proposed: &ProposedLayout) -> Vec<Line> {
     let is_kept: Vec<bool> = (0..now.len())
         .map(|index| !now[index].begins_line && now[index..].iter().all(|later| later.offset >= now[index].offset))
         .collect();
-    let kept: Vec<&ProposedMember> = now.iter().zip(&is_kept).filter(|(_, kept)| **kept).map(|(member, _)| *member).collect();
+    let kept: Vec<&ProposedMember> =
+        now.iter().zip(&is_kept).filter(|(_, kept)| **kept).map(|(member, _)| *member).collect();
     let mut lines = vec![Line { sign: ' ', text: format!("{} {{", one_line(name)) }];
     let (mut old, mut new) = (now.iter().zip(&is_kept).peekable(), proposed.members.iter().peekable());
     for keep in kept.into_iter().map(Some).chain([None]) {
@@ -109,7 +117,8 @@ fn declared(member: &ProposedMember, is_proposed: bool) -> String {
     let (of, dimensions) = member.of.find('[').map_or((member.of.as_str(), ""), |at| member.of.split_at(at));
     let offset = if is_proposed { member.offset } else { member.was };
     let aligned = if is_proposed && member.begins_line { "alignas(64) " } else { "" };
-    one_line(&format!("{offset:>6}  {aligned}{of} {name}{dimensions};"))
+    let blank = if of.ends_with('*') { "" } else { " " };
+    one_line(&format!("{offset:>6}  {aligned}{of}{blank}{name}{dimensions};"))
 }
 
 /// The lines without unchanged ones that are far from a change.
@@ -144,10 +153,8 @@ mod tests {
 
     #[test]
     fn a_member_that_begins_a_line_is_replaced_in_its_place() {
-        let members = vec![
-            member("hits", 0, 0, false),
-            ProposedMember { of: "int[4]".into(), ..member("misses", 8, 64, true) },
-        ];
+        let members =
+            vec![member("hits", 0, 0, false), ProposedMember { of: "int[4]".into(), ..member("misses", 8, 64, true) }];
         let expected = [
             "  struct stats {",
             "       0  long hits;",

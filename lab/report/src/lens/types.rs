@@ -3,7 +3,7 @@
 use crate::escape::one_line;
 use crate::format::Format;
 use crate::lens::layout::{self, known, layout, objects, type_name};
-use crate::lens::{points, words};
+use crate::lens::{points, proposal, words};
 use crate::page::element;
 use crate::sheet::{Sheet, in_format};
 use crate::style::{Style, Tone};
@@ -71,6 +71,7 @@ fn body(mut sheet: Sheet<'_>, types: &LensTypes, detail: Detail, hint: Option<&s
             for note in layout::notes(of) {
                 sheet.paragraph(Some(Tone::Quiet), "    ", &note);
             }
+            proposal::write(&mut sheet, of, &cell.operation);
         }
         for note in cell.untyped.iter().map(sentences::no_names) {
             sheet.paragraph(Some(Tone::Bad), "  ", &note);
@@ -107,6 +108,15 @@ pub(crate) fn heading(figures: &TypesFigures, cpus: u32) -> String {
         figures.number,
         figure::percent(figures.typed_share)
     )
+}
+
+/// Smallest share of a case's transfers that a proposed layout saves, to be shown with the run.
+const PROPOSED_SHARE: f64 = 0.1;
+
+/// The types whose proposed layouts save much of a case's transfers per operation.
+pub(crate) fn worth_proposing(figures: &TypesFigures, transfers: f64) -> impl Iterator<Item = &TypeFigures> {
+    let saved = |of: &TypeFigures| of.proposed.as_ref().map_or(0.0, |proposed| proposed.saved);
+    figures.types.iter().filter(move |of| saved(of) > 0.0 && saved(of) >= PROPOSED_SHARE * transfers)
 }
 
 /// A row of the table: a type, the unlisted types together, or untyped data.

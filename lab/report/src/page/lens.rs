@@ -5,7 +5,7 @@ use super::document::{chart, chart_keys, reading, section};
 use super::element::{self, badge, none, tone_class};
 use crate::escape::one_line;
 use crate::lens::answer::matter;
-use crate::lens::{callers, layout, points, types, words};
+use crate::lens::{callers, layout, points, proposal, types, words};
 use crate::names::{self, counted};
 use crate::style::UNICODE;
 use crate::table::{Column, ResultTable};
@@ -219,6 +219,7 @@ fn by_type(name: &str, operation: &str, figures: &TypesFigures, cpus: u32) -> Ma
                     summary { (layout::heading(of, operation)) }
                     (layout::layout(of).html(&format!("{}, transfers per {operation}", layout::type_name(of))))
                     @for note in layout::notes(of) { p.hint { (note) } }
+                    (proposal::html(of, operation))
                 }
             }
         }

@@ -3,6 +3,7 @@
 use crate::lens::cells::{CaseReadings, CellReadings, cases, transfers};
 use crate::lens::figures::{code_of, share};
 use crate::lens::layout_rows::{lines, moved};
+use crate::lens::proposal::proposed;
 use crate::lens::type_view::TypeView;
 use crate::lens::types::{CellTypes, LayoutLine, LensTypes, RowKind, TypeFigures, TypesFigures, UntypedFigures};
 use crate::progress::standings;
@@ -167,6 +168,7 @@ fn type_figures(reading: &Reading, view: &TypeView) -> TypeFigures {
         line_count: lines.len() as u32,
         code: code_of(reading, view.accesses.iter().flat_map(|access| &access.by_site), all),
         lines,
+        proposed: proposed(reading, view),
     }
 }
 

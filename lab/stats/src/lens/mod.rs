@@ -20,6 +20,7 @@ mod growth;
 pub mod key;
 mod layout_rows;
 mod limit;
+mod proposal;
 mod seeds;
 mod spread;
 mod summarise;

@@ -8,12 +8,11 @@
 
 use crate::lens::figures::share;
 use crate::lens::type_view::TypeView;
+use crate::lens::types::{ProposedLayout, ProposedMember};
 use faultline_lens_format::LINE_BYTES;
 use faultline_record::lens::by_type::TypeAccess;
 use faultline_record::lens::layout::{Keyword, Member};
 use faultline_record::lens::reading::Reading;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Smallest share of a type's transfers by which members conflict.
@@ -24,34 +23,6 @@ const LEAST_SAVED: f64 = 0.05;
 
 /// Greatest alignment of a member that no line asks for, in bytes.
 const WORD: u64 = 8;
-
-/// A member's place in a proposed layout.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, ts_rs::TS)]
-pub struct ProposedMember {
-    /// The member's name; `None` for an unnamed structure or union.
-    pub name: Option<String>,
-    /// Its type as in the declaration.
-    pub of: String,
-    /// Its offset at present, in bytes.
-    pub was: u64,
-    /// Its proposed offset, in bytes.
-    pub offset: u64,
-    /// True if it is aligned with the beginning of a line.
-    pub begins_line: bool,
-}
-
-/// A layout without the false sharing that was counted within a type's objects, and between them
-/// and their neighbours.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, ts_rs::TS)]
-pub struct ProposedLayout {
-    /// Size in bytes, a multiple of a line.
-    pub size: u64,
-    /// All members, in the proposed order.
-    pub members: Vec<ProposedMember>,
-    /// Transfers of the type per operation that it saves: those by false sharing between members
-    /// that it separates.
-    pub saved: f64,
-}
 
 /// The proposed layout of a type; `None` if it would save little, or if the type is a union.
 pub(crate) fn proposed(reading: &Reading, view: &TypeView) -> Option<ProposedLayout> {

@@ -88,6 +88,34 @@ pub struct LayoutLine {
     pub rows: Vec<LayoutRow>,
 }
 
+/// A member's place in a proposed layout.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, ts_rs::TS)]
+pub struct ProposedMember {
+    /// The member's name; `None` for an unnamed structure or union.
+    pub name: Option<String>,
+    /// Its type as in the declaration.
+    pub of: String,
+    /// Its offset at present, in bytes.
+    pub was: u64,
+    /// Its proposed offset, in bytes.
+    pub offset: u64,
+    /// True if it is aligned with the beginning of a line.
+    pub begins_line: bool,
+}
+
+/// A layout without the false sharing that was counted within a type's objects, and between them
+/// and their neighbours.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, ts_rs::TS)]
+pub struct ProposedLayout {
+    /// Size in bytes, a multiple of a line.
+    pub size: u64,
+    /// All members, in the proposed order.
+    pub members: Vec<ProposedMember>,
+    /// Transfers of the type per operation that it saves: those by false sharing between members
+    /// that it separates.
+    pub saved: f64,
+}
+
 /// A type.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, ts_rs::TS)]
 pub struct TypeFigures {
@@ -123,6 +151,9 @@ pub struct TypeFigures {
     pub lines: Vec<LayoutLine>,
     /// Code that accessed it, most transfers first.
     pub code: Vec<CodeSite>,
+    /// A layout with less false sharing, if there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub proposed: Option<ProposedLayout>,
 }
 
 /// Data without a type.
