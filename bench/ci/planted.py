@@ -112,11 +112,12 @@ def commits(repository, language):
 
 
 def more(language):
-    """Further options: Python's modules are no part of its program."""
+    """Further options: Python's modules are no part of its program; its hash seed is fixed."""
     if language != "python":
         return []
     ask = [LANGUAGES[language][0], "-c", "import sysconfig; print(sysconfig.get_paths()['stdlib'])"]
-    return ["--with", subprocess.run(ask, capture_output=True, text=True, check=True).stdout.strip()]
+    modules = subprocess.run(ask, capture_output=True, text=True, check=True).stdout.strip()
+    return ["--env", "PYTHONHASHSEED=0", "--with", modules]
 
 
 def answer(faultline, directory, language, old, new):

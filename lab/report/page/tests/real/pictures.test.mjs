@@ -35,7 +35,7 @@ async function linkIn(path, list, text, link = '') {
 
 /** Ten pages of the demo site. */
 async function addresses() {
-  const [crate, linux] = [await linkIn('index.html', '#histories', 'load'), await linkIn('index.html', '#histories', 'linux')]
+  const [crate, linux] = [await linkIn('index.html', '#histories', 'load'), await linkIn('index.html', '#histories', /linux.* better/)]
   const run = await linkIn('runs.html', '#runs', 'map_churn')
   return {
     overview: 'index.html',
