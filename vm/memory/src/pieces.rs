@@ -10,13 +10,13 @@
 //! mappings meanwhile may undo the second: then the last piece may fail for lack of memory, and the
 //! ones before it stay changed.
 //!
-//! A fork goes in pieces, too (`fork`). Faults do not wait for it, not even those that make a stack
-//! grow: the child has the whole growth, its upper part, or none, and can grow itself. Changes of
-//! mappings wait: each looks for a fork after it has locked its first slots. If the fork has copied one of these, the
-//! change has acquired the slot after the fork released it, so it sees the fork; then it unlocks,
-//! and begins when the fork is over. If it sees none, the fork has copied none of its slots, and
-//! copies them after the change. So a fork has all of a piece's change or nothing, and of a move,
-//! which locks both of its ranges, both ends or neither.
+//! A fork goes in pieces, too (`fork`). Faults do not wait for it, not even those that make a
+//! stack grow: the child has the whole growth, its upper part, or none, and can grow itself.
+//! Changes of mappings wait: each looks for a fork after it has locked its first slots. If the
+//! fork has copied one of these, the change has acquired the slot after the fork released it, so
+//! it sees the fork; then it unlocks, and begins when the fork is over. If it sees none, the fork
+//! has copied none of its slots, and copies them after the change. So a fork has all of a piece's
+//! change or nothing, and of a move, which locks both of its ranges, both ends or neither.
 
 use crate::address::PageRange;
 use crate::counters::Event;

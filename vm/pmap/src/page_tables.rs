@@ -278,8 +278,8 @@ impl<F: Format, M: TableMemory> PageTables<F, M> {
     }
 
     /// Sets the accessed bit of a program's page, and for a write the dirty bit, as hardware does.
-    /// False if the entry does not allow the access, is the kernel's (whose bits are always set), or
-    /// there is none. For CPUs that fault instead of setting the bits: called before the memory
+    /// False if the entry does not allow the access, is the kernel's (whose bits are always set),
+    /// or there is none. For CPUs that fault instead of setting the bits: called before the memory
     /// system's `fault`. The caller is pinned.
     pub fn mark_used(&self, page: VirtualPage, access: Rights) -> bool {
         let (level, entry) = self.entry(page.0);

@@ -119,8 +119,8 @@ impl<F: Format, M: TableMemory> PageTables<F, M> {
     }
 
     /// Merges the entries around a page into one of a level, if they say the same, and their table
-    /// was not prepared. Returns true if it did. Between two calls of `flush` CPUs may fault on the pages, unless they are the
-    /// kernel's and the format divides in place.
+    /// was not prepared. Returns true if it did. Between two calls of `flush` CPUs may fault on
+    /// the pages, unless they are the kernel's and the format divides in place.
     pub fn merge(&self, page: VirtualPage, level: usize, mut flush: impl FnMut(PageRange)) -> bool {
         let Some(small) = level.checked_sub(1).filter(|_| level <= self.largest) else { return false };
         let (reached, way) = self.descend(page.0, small);

@@ -12,10 +12,10 @@
 //! store.
 //!
 //! For a node above leaves the same holds of a child's bounds. A CPU that forgets them, because of
-//! holes or because its own note was wrong, then reads the bounds of the node, with a fence between,
-//! and so on up to the root. So a note of the node that comes from the forgotten bounds goes too: by
-//! that CPU if it sees the note, and otherwise by the noting CPU, which finds the child's bounds
-//! changed.
+//! holes or because its own note was wrong, then reads the bounds of the node, with a fence
+//! between, and so on up to the root. So a note of the node that comes from the forgotten bounds
+//! goes too: by that CPU if it sees the note, and otherwise by the noting CPU, which finds the
+//! child's bounds changed.
 
 use super::{Node, Tree, span};
 use crate::address::PageRange;

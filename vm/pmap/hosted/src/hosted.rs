@@ -1,6 +1,6 @@
 //! A machine of threads: per-CPU TLBs that keep stale translations until a flush or a replacement,
-//! large ones too, filled by the walkers; and caches of the tables on the way, which a table that is
-//! freed must have left. `FAULTLINE_TABLES` names the page tables; default: `x86-64`.
+//! large ones too, filled by the walkers; and caches of the tables on the way, which a table that
+//! is freed must have left. `FAULTLINE_TABLES` names the page tables; default: `x86-64`.
 
 pub use crate::tables::PageTable;
 use crate::tables::Pool;
