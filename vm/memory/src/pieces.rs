@@ -36,7 +36,7 @@ pub(crate) const PIECE_SLOTS: u64 = 128;
 pub(crate) const PIECE_SLOTS: u64 = 1;
 
 /// Number of steps of a search, or of slots of an ending space, after which a call pauses.
-const STEPS: u64 = 256;
+pub(crate) const STEPS: u64 = 256;
 
 impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
     /// Lets the CPU run other threads. The caller has no lock, no guard of `pin`, and no batch that

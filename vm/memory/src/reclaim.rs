@@ -15,6 +15,7 @@ use crate::memory::Cpu;
 use crate::object::Backing;
 use crate::object::pager::{CLUSTER, HeldHome, Hold, Then};
 use crate::page_word::{PageState, PageStep, Queue};
+use crate::pieces::STEPS;
 use crate::reverse::Shots;
 use core::ops::Range;
 
@@ -114,8 +115,10 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
             if load.clean.is_full() || load.to_swap.is_full() {
                 self.unload(&mut load);
                 self.pause();
-            } else if load.waiting() == 0 {
-                self.pause_each(load.swept.scanned);
+            } else if load.swept.scanned.is_multiple_of(STEPS) {
+                // A page that is gathered is busy, and a fault waits for it.
+                self.unload(&mut load);
+                self.pause();
             }
         }
         self.unload(&mut load);

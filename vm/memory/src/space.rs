@@ -84,7 +84,8 @@ impl<'m, M: Machine> SpaceBody<'m, M> {
 
     /// Ends a fork.
     pub(crate) fn end_fork(&self) {
-        // Release: changes that find it ended come after all of it.
+        // Release: pairs with the acquire in `begin_fork`. Changes come after all of it by the
+        // slots' locks.
         self.forked.store(false, Release);
     }
 

@@ -28,9 +28,10 @@ impl<'m, M: Machine, F: FrameSource> Cpu<'m, M, F> {
     /// page still copies it, and the copy is locked. Guards and pages without rights are skipped.
     /// Children do not inherit the lock.
     ///
-    /// [`SpaceError::NotMapped`]: nothing has changed. After other errors resident pages are
-    /// locked; a missing page is locked by the fault that brings it in. [`SpaceError::Wait`]: call
-    /// again to continue.
+    /// [`SpaceError::NotMapped`] and [`SpaceError::NoMemory`] while the range is marked: nothing
+    /// has changed, unless other threads change its mappings meanwhile; then a front part may be
+    /// locked. After other errors resident pages are locked; a missing page is locked by the fault
+    /// that brings it in. [`SpaceError::Wait`]: call again to continue.
     pub fn lock_pages(&self, space: &Space<'m, M>, range: PageRange) -> Result<(), SpaceError> {
         self.check_long(space, range)?;
         self.in_pieces(space, range, |_, lock| {

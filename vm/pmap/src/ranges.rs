@@ -2,7 +2,9 @@
 //! divides them where a call ends within one, and merges small ones.
 //!
 //! These calls are for page tables that one CPU changes at a time. `flush` makes every CPU forget
-//! pages, and returns when all have.
+//! pages, and returns when all have. `unmap` and `merge` then free tables, which other spaces may
+//! share: there it must also make CPUs forget the tables on the way to the pages, in all spaces
+//! (x86-64: of all PCIDs; RISC-V: `SFENCE.VMA` without an address; AArch64: `TLBI VAAE1IS`).
 
 use crate::format::{FAN_OUT, Format, Leaf, Mark, span};
 use crate::page_tables::{Node, PageTables, RetiredTables, Way};

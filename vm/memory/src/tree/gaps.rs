@@ -92,7 +92,9 @@ impl Node {
     /// Notes the node's bounds. False if they were wrong, and are forgotten again: then the caller
     /// forgets those of the nodes above.
     fn note_gaps(&self, level: u32) -> bool {
-        let Some(gaps) = self.gaps(level) else { return true };
+        // Nothing to note. An older note goes with the hole that made it wrong: only a CPU that
+        // forgets the nodes above, too, may store 0.
+        let Some(gaps) = self.gaps(level).filter(|gaps| gaps.word() != 0) else { return true };
         // Orderings: see the fences.
         self.gaps.store(gaps.word(), Relaxed);
         // Pairs with those in `forget_gaps` and `forget_own`.

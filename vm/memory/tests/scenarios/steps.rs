@@ -13,6 +13,7 @@ use rand::{Rng, SeedableRng};
 use std::mem::MaybeUninit;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
 use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
 
 type TestCpu = Cpu<'static, Hosted, Frames<'static, FixedCpu>>;
 type TestSpace = Space<'static, Hosted>;
@@ -31,7 +32,7 @@ fn boot() -> ([TestCpu; 2], &'static TestSpace, Hook) {
     (cpus.try_into().unwrap(), space, hook)
 }
 
-/// A machine of so many CPUs that calls a hook in each pause. Leaks its memory, for the hook.
+/// A machine with `cpus` CPUs that calls a hook in each pause. Leaks its memory, for the hook.
 fn boot_with(cpus: u32) -> (Vec<TestCpu>, &'static TestSpace, Hook) {
     let hook = Hook::default();
     let its = hook.clone();
@@ -216,7 +217,7 @@ fn a_move_waits_for_a_fork() {
     let count = move |event| memory.counters_of(number).unwrap().of(event);
     let (waits, splits) = (count(Event::Wait), count(Event::Split));
     let mut other = Some(other);
-    let (its, thread) = (moved.clone(), Arc::new(Mutex::new(None)));
+    let (its, thread) = (moved.clone(), Arc::new(Mutex::new(None::<JoinHandle<()>>)));
     let its_thread = thread.clone();
     *hook.lock().unwrap() = Some(Box::new(move || {
         if let Some(other) = other.take() {
@@ -227,7 +228,8 @@ fn a_move_waits_for_a_fork() {
             }));
         }
         // The fork holds no slot now, so the move waits for the fork, or is done soon.
-        while count(Event::Wait) == waits && !its.load(SeqCst) {
+        let has_failed = || its_thread.lock().unwrap().as_ref().is_some_and(JoinHandle::is_finished);
+        while count(Event::Wait) == waits && !its.load(SeqCst) && !has_failed() {
             std::thread::yield_now();
         }
         assert!(!its.load(SeqCst), "moved during a fork");

@@ -20,7 +20,8 @@ type Tables = TablePool<Box<[Table]>, Box<[Record]>>;
 /// First frame of devices.
 pub const DEVICES: u64 = 1 << 30;
 
-/// A table that a CPU has cached: it walks from there until a flush that frees tables.
+/// A table that a CPU may have cached, recorded until a flush that frees tables. Walks begin at the
+/// root; the record is checked when the table is put.
 #[derive(Debug, PartialEq, Eq)]
 struct Cached {
     cpu: CpuNumber,
