@@ -4,7 +4,7 @@ use crate::escape::one_line;
 use crate::figure;
 use crate::lens::layout::type_name;
 use crate::sheet::Sheet;
-use crate::style::Tone;
+use crate::style::{Signs, Tone, UNICODE};
 use faultline_stats::lens::types::{ProposedLayout, ProposedMember, TypeFigures};
 use maud::{Markup, html as markup};
 
@@ -19,11 +19,12 @@ struct Line {
 }
 
 /// `proposed layout of struct stats, 24 → 128 bytes: saves 1.000 of its 1.002 transfers per map`
-fn heading(of: &TypeFigures, proposed: &ProposedLayout, operation: &str) -> String {
+fn heading(of: &TypeFigures, proposed: &ProposedLayout, operation: &str, signs: &Signs) -> String {
     one_line(&format!(
-        "proposed layout of {}, {} → {} bytes: saves {} of its {} transfers per {operation}",
+        "proposed layout of {}, {} {} {} bytes: saves {} of its {} transfers per {operation}",
         type_name(of),
         of.size,
+        signs.arrow,
         proposed.size,
         figure::transfers(proposed.saved),
         figure::transfers(of.moved.transfers)
@@ -45,8 +46,9 @@ fn note(proposed: &ProposedLayout) -> String {
 /// Writes the proposal of a type, if it has one.
 pub(crate) fn write(sheet: &mut Sheet<'_>, of: &TypeFigures, operation: &str) {
     let Some(proposed) = &of.proposed else { return };
-    let heading = heading(of, proposed, operation);
-    let lines = diff(&type_name(of), proposed);
+    let signs = sheet.style.signs();
+    let heading = heading(of, proposed, operation, signs);
+    let lines = diff(&type_name(of), proposed, signs);
     if sheet.is_markdown() {
         sheet.paragraph(Some(Tone::Title), "", &heading);
         let text: Vec<String> = lines.iter().map(words).collect();
@@ -71,9 +73,9 @@ pub(crate) fn write(sheet: &mut Sheet<'_>, of: &TypeFigures, operation: &str) {
 /// The proposal of a type on a page; empty without one.
 pub(crate) fn html(of: &TypeFigures, operation: &str) -> Markup {
     let Some(proposed) = &of.proposed else { return Markup::default() };
-    let lines: Vec<String> = diff(&type_name(of), proposed).iter().map(words).collect();
+    let lines: Vec<String> = diff(&type_name(of), proposed, &UNICODE).iter().map(words).collect();
     markup! {
-        p.hint { (heading(of, proposed, operation)) }
+        p.hint { (heading(of, proposed, operation, &UNICODE)) }
         pre.text tabindex="0" { (lines.join("\n")) }
         p.hint { (note(proposed)) }
     }
@@ -84,7 +86,7 @@ fn words(line: &Line) -> String {
 }
 
 /// The declaration as it is and as proposed. Members far from a change are one line `…`.
-fn diff(name: &str, proposed: &ProposedLayout) -> Vec<Line> {
+fn diff(name: &str, proposed: &ProposedLayout, signs: &Signs) -> Vec<Line> {
     let mut now: Vec<&ProposedMember> = proposed.members.iter().collect();
     now.sort_by_key(|member| member.was);
     // Unless a later member overtakes it, a member keeps its place.
@@ -97,32 +99,35 @@ fn diff(name: &str, proposed: &ProposedLayout) -> Vec<Line> {
     let (mut old, mut new) = (now.iter().zip(&is_kept).peekable(), proposed.members.iter().peekable());
     for keep in kept.into_iter().map(Some).chain([None]) {
         while let Some((member, _)) = old.next_if(|(_, kept)| !**kept) {
-            lines.push(Line { sign: '-', text: declared(member, false) });
+            lines.push(Line { sign: '-', text: declared(member, false, signs) });
         }
         while let Some(member) = new.next_if(|member| keep.is_none_or(|keep| !std::ptr::eq(*member, keep))) {
-            lines.push(Line { sign: '+', text: declared(member, true) });
+            lines.push(Line { sign: '+', text: declared(member, true, signs) });
         }
         let Some(keep) = keep else { break };
-        lines.push(Line { sign: ' ', text: declared(keep, true) });
+        lines.push(Line { sign: ' ', text: declared(keep, true, signs) });
         old.next();
         new.next();
     }
     lines.push(Line { sign: ' ', text: "};".to_owned() });
-    shortened(lines)
+    shortened(lines, signs)
 }
 
 /// A member as C declares it, with its present or proposed offset.
-fn declared(member: &ProposedMember, is_proposed: bool) -> String {
-    let name = member.name.as_deref().unwrap_or("…");
-    let (of, dimensions) = member.of.find('[').map_or((member.of.as_str(), ""), |at| member.of.split_at(at));
+fn declared(member: &ProposedMember, is_proposed: bool, signs: &Signs) -> String {
+    let name = member.name.as_deref().unwrap_or(signs.to);
+    // Dimensions follow the name, unless they are within the type.
+    let dimensions_at = member.of.find('[').filter(|_| member.of.ends_with(']') && !member.of.contains(['(', '<']));
+    let (of, dimensions) = dimensions_at.map_or((member.of.as_str(), ""), |at| member.of.split_at(at));
+    let bits = member.bits.map_or_else(String::new, |bits| format!(" : {}", bits.count));
     let offset = if is_proposed { member.offset } else { member.was };
     let aligned = if is_proposed && member.begins_line { "alignas(64) " } else { "" };
     let blank = if of.ends_with('*') { "" } else { " " };
-    one_line(&format!("{offset:>6}  {aligned}{of}{blank}{name}{dimensions};"))
+    one_line(&format!("{offset:>6}  {aligned}{of}{blank}{name}{dimensions}{bits};"))
 }
 
 /// The lines without unchanged ones that are far from a change.
-fn shortened(lines: Vec<Line>) -> Vec<Line> {
+fn shortened(lines: Vec<Line>, signs: &Signs) -> Vec<Line> {
     let last = lines.len() - 1;
     let is_near = |index: usize| {
         let range = index.saturating_sub(CONTEXT)..=(index + CONTEXT).min(last);
@@ -132,8 +137,8 @@ fn shortened(lines: Vec<Line>) -> Vec<Line> {
     for (index, line) in lines.iter().enumerate() {
         match is_near(index) {
             true => shown.push(line.clone()),
-            false if shown.last().is_some_and(|line| line.text == "…") => {}
-            false => shown.push(Line { sign: ' ', text: "…".to_owned() }),
+            false if shown.last().is_some_and(|line| line.text == signs.to) => {}
+            false => shown.push(Line { sign: ' ', text: signs.to.to_owned() }),
         }
     }
     shown
@@ -144,11 +149,11 @@ mod tests {
     use super::*;
 
     fn member(name: &str, was: u64, offset: u64, begins_line: bool) -> ProposedMember {
-        ProposedMember { name: Some(name.into()), of: "long".into(), was, offset, begins_line }
+        ProposedMember { name: Some(name.into()), of: "long".into(), bits: None, was, offset, begins_line }
     }
 
     fn text(members: Vec<ProposedMember>) -> Vec<String> {
-        diff("struct stats", &ProposedLayout { size: 128, members, saved: 1.0 }).iter().map(words).collect()
+        diff("struct stats", &ProposedLayout { size: 128, members, saved: 1.0 }, &UNICODE).iter().map(words).collect()
     }
 
     #[test]

@@ -22,7 +22,10 @@ const LEAST_CONFLICT: f64 = 0.01;
 const LEAST_SAVED: f64 = 0.05;
 
 /// Greatest alignment of a member that no line asks for, in bytes.
-const WORD: u64 = 8;
+const MOST_ALIGNMENT: u64 = 16;
+
+/// Uses by others are known by words of this many bytes.
+const WORD: u64 = 4;
 
 /// The proposed layout of a type; `None` if it would save little, or if the type is a union.
 pub(crate) fn proposed(reading: &Reading, view: &TypeView) -> Option<ProposedLayout> {
@@ -30,25 +33,27 @@ pub(crate) fn proposed(reading: &Reading, view: &TypeView) -> Option<ProposedLay
         return None;
     }
     let units = units(&view.layout.members);
-    let begin = view.begins.first().map_or(0, |begin| begin.at % LINE_BYTES);
+    let begin = view.begins.iter().max_by_key(|begin| begin.objects).map_or(0, |begin| begin.at % LINE_BYTES);
     let transfers = view.transfers().total();
     let conflicts = Conflicts::of(view, &units, LEAST_CONFLICT * transfers as f64);
-    let places = places(&units, begin, &conflicts);
-    let saved: f64 = view.accesses.iter().map(|access| saved(access, &units, &places, &conflicts)).sum();
-    if saved < LEAST_SAVED * transfers as f64 || saved <= 0.0 {
+    let (members, offsets) = arranged(&units, &places(&units, begin, &conflicts), begin, conflicts.has_neighbours);
+    let proposal = Offsets { units: &units, offsets: &offsets };
+    let saved: f64 = view.accesses.iter().map(|access| proposal.saved(access, conflicts.has_neighbours)).sum();
+    let is_changed = members.iter().any(|member| member.begins_line || member.offset != member.was);
+    if !is_changed || saved < LEAST_SAVED * transfers as f64 || saved <= 0.0 {
         return None;
     }
-    let (members, end) = arranged(&units, &places, conflicts.has_neighbours);
+    let end = units.iter().zip(&offsets).map(|(unit, offset)| offset + unit.to - unit.from).max().unwrap_or(0);
     let saved = reading.per_operation(transfers) * saved / transfers as f64;
     Some(ProposedLayout { size: end.next_multiple_of(LINE_BYTES), members, saved })
 }
 
-/// Members that cannot be separated: a member, or several that share bytes, such as bit fields.
+/// Members that cannot be separated: a member, or several that share a word, such as bit fields.
 struct Unit<'a> {
     members: &'a [Member],
     from: u64,
     to: u64,
-    /// True if there are more unused bytes before it than a word's alignment explains.
+    /// True if there are more unused bytes before it than a usual alignment explains.
     is_aligned: bool,
 }
 
@@ -58,7 +63,7 @@ impl Unit<'_> {
         let lowest = |number: u64| 1 << number.trailing_zeros().min(LINE_BYTES.trailing_zeros());
         match self.is_aligned {
             true => lowest(self.from),
-            false => lowest(self.from).min(lowest(self.to - self.from)).min(WORD),
+            false => lowest(self.from).min(lowest(self.to - self.from)).min(MOST_ALIGNMENT),
         }
     }
 }
@@ -68,15 +73,15 @@ fn units(members: &[Member]) -> Vec<Unit<'_>> {
     let mut first = 0;
     for (index, member) in members.iter().enumerate() {
         let end = units.last().map_or(0, |unit| unit.to);
-        let is_bits = member.bits.is_some() && index > first && members[index - 1].bits.is_some();
         match units.last_mut() {
-            Some(unit) if member.offset < unit.to || is_bits => {
+            // Bytes of one word cannot be distinguished.
+            Some(unit) if member.offset < unit.to.next_multiple_of(WORD) && member.size > 0 => {
                 unit.members = &members[first..=index];
                 unit.to = unit.to.max(member.end());
             }
             _ => {
                 first = index;
-                let is_aligned = member.offset >= end + WORD;
+                let is_aligned = member.offset >= end + MOST_ALIGNMENT;
                 let members = &members[index..=index];
                 units.push(Unit { members, from: member.offset, to: member.end(), is_aligned });
             }
@@ -155,46 +160,66 @@ fn places(units: &[Unit<'_>], begin: u64, conflicts: &Conflicts) -> Vec<Place> {
     places
 }
 
-/// False sharing of an access that the places end: the share of what others had used that no longer
-/// is on its line.
-fn saved(access: &TypeAccess, units: &[Unit<'_>], places: &[Place], conflicts: &Conflicts) -> f64 {
-    let Some(own) = unit_at(units, access.offset) else { return 0.0 };
-    let stays = |offset: u64| unit_at(units, offset).is_none_or(|other| places[other] == places[own]);
-    let of_others = |stays: &dyn Fn(u64) -> bool| {
-        access.others.iter().filter(|used| stays(used.offset)).map(|used| used.transfers).max().unwrap_or(0)
-    };
-    let beside = if conflicts.has_neighbours { 0 } else { access.beside };
-    let (before, after) = (of_others(&|_| true).max(access.beside), of_others(&stays).max(beside));
-    false_sharing(access) as f64 * (1.0 - share(after, before)) * f64::from(before > 0)
+/// The proposed offsets of units.
+struct Offsets<'a> {
+    units: &'a [Unit<'a>],
+    offsets: &'a [u64],
 }
 
-/// The members by place, with their offsets, and the end of the last.
-fn arranged(units: &[Unit<'_>], places: &[Place], begins_line: bool) -> (Vec<ProposedMember>, u64) {
+impl Offsets<'_> {
+    /// The proposed line of a byte; `None` for one of no member.
+    fn line(&self, byte: u64) -> Option<u64> {
+        let unit = unit_at(self.units, byte)?;
+        Some((self.offsets[unit] + byte - self.units[unit].from) / LINE_BYTES)
+    }
+
+    /// False sharing of an access that the offsets end: by the share of what others had used that
+    /// is on another line than the access then.
+    fn saved(&self, access: &TypeAccess, begins_line: bool) -> f64 {
+        let Some(own) = self.line(access.offset) else { return 0.0 };
+        let stays = |offset: u64| self.line(offset).is_none_or(|line| line == own);
+        let most = |used: &mut dyn Iterator<Item = u64>| used.max().unwrap_or(0);
+        let all = most(&mut access.others.iter().map(|used| used.transfers));
+        let left = most(&mut access.others.iter().filter(|used| stays(used.offset)).map(|used| used.transfers));
+        let beside = if begins_line { 0 } else { access.beside };
+        let (before, after) = (all.max(access.beside), left.max(beside));
+        false_sharing(access) as f64 * (1.0 - share(after, before)) * f64::from(before > 0)
+    }
+}
+
+/// The members by place, and the offset of each unit. `begin`: place in a line at which objects
+/// begin at present.
+fn arranged(units: &[Unit<'_>], places: &[Place], begin: u64, begins_line: bool) -> (Vec<ProposedMember>, Vec<u64>) {
+    let last = units.len() - 1;
     let mut order: Vec<usize> = (0..units.len()).collect();
-    order.sort_by_key(|number| places[*number]);
+    // A member without a size may be an array without bounds, which must be the last.
+    order.sort_by_key(|&number| (number == last && units[last].from == units[last].to, places[number]));
     let is_split = |line: u64| places.iter().any(|place| place.line == line && place.part > 0);
-    let mut members = Vec::new();
+    let (mut members, mut offsets) = (Vec::new(), vec![0; units.len()]);
     let mut end: u64 = 0;
     let mut before: Option<Place> = None;
     for number in order {
         let (unit, place) = (&units[number], places[number]);
-        let is_first = before != Some(place);
         let begins = match before {
             None => begins_line,
-            Some(before) => is_first && (place.part > 0 || is_split(before.line)),
+            // Objects that do not begin at a line have their lines' ends elsewhere.
+            Some(before) if before.line != place.line => is_split(before.line) || begin > 0,
+            Some(before) => before != place && place.part > 0,
         };
         let offset = end.next_multiple_of(if begins { LINE_BYTES } else { unit.alignment() });
         members.extend(unit.members.iter().enumerate().map(|(index, member)| ProposedMember {
             name: member.name.clone(),
             of: member.of.clone(),
+            bits: member.bits,
             was: member.offset,
             offset: offset + (member.offset - unit.from),
             begins_line: begins && index == 0,
         }));
+        offsets[number] = offset;
         end = offset + (unit.to - unit.from);
         before = Some(place);
     }
-    (members, end)
+    (members, offsets)
 }
 
 #[cfg(test)]
@@ -274,6 +299,35 @@ mod tests {
         let bits = |offset, first| Member { bits: Some(Bits { first, count: 4 }), ..member("bit", "int", offset, 4) };
         let together = of_members(vec![bits(0, 0), bits(0, 4)], vec![conflict(0, 100, &[0])]);
         assert_eq!(together, None, "bit fields of one word cannot be separated");
+        let bytes =
+            ["a", "b", "c"].into_iter().zip(8..).map(|(name, offset)| member(name, "char", offset, 1)).collect();
+        assert_eq!(of_members(bytes, vec![conflict(9, 50, &[8]), conflict(10, 50, &[8])]), None, "nor bytes of one");
+        let long = vec![member("name", "char[96]", 0, 96), member("hits", "long", 96, 8)];
+        assert_eq!(of_members(long, vec![conflict(64, 50, &[96]), conflict(96, 50, &[64])]), None, "nothing moves");
+    }
+
+    #[test]
+    fn an_array_without_bounds_stays_the_last_member() {
+        let members = vec![
+            member("a", "long", 0, 8),
+            member("x", "long", 8, 8),
+            member("b", "long", 16, 8),
+            member("data", "char[]", 24, 0),
+        ];
+        let layout =
+            of_members(members, vec![conflict(0, 50, &[8]), conflict(8, 50, &[0, 16]), conflict(16, 50, &[8])]);
+        assert_eq!(places(&layout.unwrap()), [("a", 0), ("b", 8), ("x", 64), ("data", 72)]);
+    }
+
+    #[test]
+    fn lines_of_objects_that_begin_within_one_stay_apart() {
+        let members = vec![member("a", "char[32]", 0, 32), member("b", "char[32]", 32, 32), member("c", "long", 64, 8)];
+        let members = [members, vec![member("d", "long", 72, 8)]].concat();
+        let layout = Layout { keyword: Keyword::Struct, name: "of".into(), is_alias: false, size: 80, members };
+        let accesses = vec![conflict(64, 50, &[72]), conflict(72, 50, &[64])];
+        let of = TypeReading { layout, begins: vec![Begins { at: 32, objects: 1 }], accesses };
+        let layout = proposed(&reading(2, 100, Vec::new()), &TypeView::own(&of)).unwrap();
+        assert_eq!(places(&layout), [("a", 0), ("b", 64), ("c", 96), ("d", 128)]);
     }
 
     #[test]

@@ -95,6 +95,9 @@ pub struct ProposedMember {
     pub name: Option<String>,
     /// Its type as in the declaration.
     pub of: String,
+    /// Its bits, if it is a bit field.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bits: Option<Bits>,
     /// Its offset at present, in bytes.
     pub was: u64,
     /// Its proposed offset, in bytes.
