@@ -88,8 +88,8 @@ impl ProgramFiles {
         Self::collect(command, directory, with, environment, false)
     }
 
-    /// Like [`Self::find`], with all files of `directory`, which is a build: it is `/home` in the
-    /// guest, and a program of it is below, wherever this host keeps its builds.
+    /// Like [`Self::find`], with all files of `directory`, which is a build. Where the directory is
+    /// `/home` in the guest, its program is below, wherever this host keeps its builds.
     pub fn find_in_build(
         command: &[String],
         directory: &Path,
@@ -142,13 +142,14 @@ impl ProgramFiles {
             }
             None => program.clone(),
         };
+        let all = is_build.then(|| With { source: directory.to_owned(), place: Some(guest_directory.clone()) });
+        all.iter().try_for_each(|all| files.add_with(all, directory))?;
+        // After the build, whose program may be a link out of it.
         if place == program {
             files.tree.add(&program).map_err(unreadable)?;
         } else {
             files.tree.add_at(&resolved, &place).map_err(unreadable)?;
         }
-        let all = is_build.then(|| With { source: directory.to_owned(), place: Some(guest_directory.clone()) });
-        all.iter().try_for_each(|all| files.add_with(all, directory))?;
         let with: Vec<With> = with.iter().cloned().chain(all).collect();
         let directory = guest_directory;
         Arguments { with: &with, ..arguments }.add_to(&mut files, &directory)?;
@@ -499,6 +500,22 @@ mod tests {
             files.sha256().unwrap()
         };
         assert_eq!(build("short"), build("a-much-longer-name-of-a-directory"));
+    }
+
+    #[test]
+    fn links_of_a_build_bring_what_is_needed_behind_them() {
+        let place = place();
+        let (directory, outside) = (place.0.path().join("build"), place.program("outside", b"12345", 0o600));
+        fs::create_dir(&directory).unwrap();
+        let link = |target: &Path, name: &str| std::os::unix::fs::symlink(target, directory.join(name)).unwrap();
+        link(&std::env::current_exe().unwrap(), "prog");
+        link(&outside, "data");
+        let files = ProgramFiles::find_in_build(&["./prog", "data"].map(str::to_owned), &directory, &[], &[]).unwrap();
+        assert_eq!(
+            files.source("/home/prog"),
+            Some(std::env::current_exe().unwrap().canonicalize().unwrap().as_path())
+        );
+        assert!(files.source(outside.canonicalize().unwrap().to_str().unwrap()).is_some(), "the link leads there");
     }
 
     #[test]

@@ -58,9 +58,10 @@ impl RegionBounds {
         }
     }
 
-    /// The problem of counts of which this many regions ended with a call of the function for it.
-    pub(super) fn end_not_reached(&self, ended_by_call: Option<u64>) -> Option<Problem> {
-        let to = self.to.as_ref().filter(|_| ended_by_call == Some(0))?;
+    /// The problem of counts of so many regions, of which this many ended with a call of the
+    /// function for it.
+    pub(super) fn end_not_reached(&self, regions: u64, ended_by_call: Option<u64>) -> Option<Problem> {
+        let to = self.to.as_ref().filter(|_| ended_by_call.is_some_and(|ended| ended < regions))?;
         Some(Problem::EndNotReached { function: to.name.clone() })
     }
 }
@@ -80,7 +81,8 @@ mod tests {
         let to = RegionBounds { to: Some(from), ..bounds(None, Some(1)) };
         assert_eq!(to.options().collect::<Vec<_>>(), [("to".to_owned(), "ff0:f30f".to_owned())]);
         let not_reached = Problem::EndNotReached { function: "work".to_owned() };
-        assert_eq!([Some(0), Some(2)].map(|ended| to.end_not_reached(ended)), [Some(not_reached), None]);
-        assert_eq!(bounds(None, Some(1)).end_not_reached(None), None);
+        let of_two = [Some(0), Some(1), Some(2)].map(|ended| to.end_not_reached(2, ended));
+        assert_eq!(of_two, [Some(not_reached.clone()), Some(not_reached), None]);
+        assert_eq!(bounds(None, Some(1)).end_not_reached(1, None), None);
     }
 }

@@ -126,7 +126,7 @@ impl CountingGuest {
     /// The reports, with the problem of a region whose end was not reached.
     fn with_problems(&self, counts: RawReport, mut agent: AgentReport) -> CountedReport {
         let bounds = self.program.as_ref().map(|guest| &guest.program.bounds);
-        agent.problems.extend(bounds.and_then(|bounds| bounds.end_not_reached(counts.ended_by_call)));
+        agent.problems.extend(bounds.and_then(|bounds| bounds.end_not_reached(counts.regions, counts.ended_by_call)));
         CountedReport { counts, agent }
     }
 

@@ -51,8 +51,11 @@ impl Arguments<'_> {
         self.paths().try_for_each(|(word, text)| {
             let of = |directory: &Path| directory.join(text).components().collect::<PathBuf>();
             let (source, place) = (of(self.directory), of(guest_directory));
-            if is_of_every_guest(&place) || self.is_put(&source, &place) {
+            if is_of_every_guest(&place) {
                 return Ok(());
+            }
+            if self.is_put(&source, &place) {
+                return self.add_target(&source, files);
             }
             match fs::metadata(&source) {
                 Ok(metadata) => {
@@ -77,6 +80,17 @@ impl Arguments<'_> {
             let parts = [whole, value].into_iter().flatten().filter(|text| !text.is_empty());
             parts.map(move |text| (word.as_str(), Path::new(text)))
         })
+    }
+
+    /// Adds the file or directory to which a link leads out of the working directory, at its path
+    /// of this host. What is put into the guest has the link alone.
+    fn add_target(&self, source: &Path, files: &mut Collector) -> Result<(), TargetError> {
+        let (Ok(target), Ok(directory)) = (source.canonicalize(), self.directory.canonicalize()) else { return Ok(()) };
+        let is_link_out = source.starts_with(self.directory) && !target.starts_with(&directory);
+        match is_link_out && is_outside(&target) {
+            true => files.add_with(&With { source: target, place: None }, self.directory),
+            false => Ok(()),
+        }
     }
 
     /// True if `--with` has put it into the guest.
