@@ -390,9 +390,12 @@ class Gate:
         found = self.commit(old), self.commit(new)
         if not found[1] or (dots == "..." and not found[0]):
             raise Stop(f"the checkout lacks commit {one_line(str(old if found[1] else new))}", self.forge.DEPTH)
-        if found[0]:
+        is_back = dots == ".." and found[0] and self.git("merge-base", *found) == found[1]
+        if found[0] and not is_back:
             return (*found, dots)
-        if old and set(old) != {"0"}:
+        if is_back:
+            self.remark = "the push goes back to an older commit; compares with its parent instead"
+        elif old and set(old) != {"0"}:
             self.remark = "the checkout lacks the commit before this push; compares with the parent instead"
         parent = self.commit(found[1] + "^")
         if not parent and self.git("rev-parse", "--is-shallow-repository") == "true":

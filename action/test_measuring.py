@@ -60,6 +60,7 @@ class Measuring(Job):
         first, second, third = self.commits
         for event, expected in [({"before": first, "after": third}, f"{first}..{third}"), ({"before": ZEROS, "after": third}, f"{second}..{third}"),
                                 ({"before": "f" * 40, "after": third}, f"{second}..{third}"), ({}, f"{second}..{third}"),
+                                ({"before": third, "after": second}, f"{first}..{second}"),
                                 ({"merge_group": {"base_sha": first, "head_sha": second}}, f"{first}..{second}")]:
             text = self.run_with(event)[1]
             self.assertEqual(self.record()[0][1], expected)

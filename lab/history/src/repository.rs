@@ -178,9 +178,11 @@ impl Repository {
     /// Fails if the second of two commits is an ancestor of the first. `names`: of both, as given.
     pub fn check_order(&self, commits: [&CommitInfo; 2], names: [&str; 2], lab: &Lab<'_>) -> Result<(), Error> {
         let [old, new] = names.map(str::escape_debug);
-        match self.git.lines(&["merge-base", "--is-ancestor", &commits[1].id, &commits[0].id], lab) {
+        let is_older = self.git.lines(&["merge-base", "--is-ancestor", &commits[1].id, &commits[0].id], lab);
+        match is_older {
             Ok(_) => Err(Error::usage(format!("'{new}' is older than '{old}'"), "name the older commit first")),
-            Err(_) => Ok(()),
+            Err(Failure::Exited(_)) => Ok(()),
+            Err(failure) => Err(failure.or_exited(Error::stopped, "compare two commits")),
         }
     }
 
