@@ -1,13 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Builds an emulator for the lens into target/emulator: QEMU's source of the distribution with
-# patches/*.patch. Does nothing if it is there, from the same patches. README.md says what for.
+# patches/*.patch. Builds nothing if it is there, from the same files. README.md has the reasons.
 #
 #   lens/emulator/build.sh              builds it; prints the path of its program
-#   lens/emulator/build.sh patched DIR  unpacks the patched source into DIR
+#   lens/emulator/build.sh patched DIR  unpacks the patched source into a new directory
 #   lens/emulator/build.sh needs        prints the packages it needs, as words for checks/need.sh
 set -eu
 
+patched=$(realpath -m -- "${2:-.}")
 cd "$(dirname "$0")/../.."
 version=10.0.2
 tar=qemu_$version+ds.orig.tar.xz
@@ -29,7 +30,6 @@ unpack() {
         /usr/lib/apt/apt-helper -o APT::Sandbox::User=root download-file "${mirror%/}/pool/main/q/qemu/$tar" "$work/$tar" "SHA256:$sha256" >&2 ||
             fail "cannot get $tar" "this machine's mirror must have it; else put the file into target/emulator-build"
     fi
-    rm -rf "$1"
     mkdir -p "$1"
     tar -x -C "$1" --no-same-owner --strip-components=1 -f "$work/$tar"
     for patch in "$here"/patches/*.patch; do
@@ -45,7 +45,8 @@ case ${1:-} in
         exit
         ;;
     patched)
-        unpack "$2"
+        [ ! -e "$patched" ] || fail "$patched exists" "name a new directory"
+        unpack "$patched"
         exit
         ;;
     ?*)
@@ -56,10 +57,11 @@ esac
 
 [ "$(uname -m)" = x86_64 ] || fail "the patches generate code for x86-64 hosts only" "use the distribution's emulator: \`make emulator\`"
 # The emulator prints it as a part of its version, which each run records.
-identity=$(cat $here/patches/*.patch | sha256sum | cut -c 1-12)
+identity=$(cat $here/patches/*.patch $here/build.sh $here/requirements.txt | sha256sum | cut -c 1-12)
 program=$out/qemu-system-x86_64
 if [ "$(cat "$out/identity" 2>/dev/null)" != "$identity" ]; then
     source=$work/qemu-$version
+    rm -rf "$source"
     unpack "$source"
     [ -e "$work/tools/done" ] || {
         rm -rf "$work/tools"
@@ -77,8 +79,8 @@ if [ "$(cat "$out/identity" 2>/dev/null)" != "$identity" ]; then
         PATH=$work/tools/bin:$PATH CFLAGS=-O2 "$source/configure" --python="$work/tools/bin/python" --prefix=/usr --target-list=x86_64-softmmu \
             --without-default-features --disable-download --enable-system --enable-tcg --enable-plugins --enable-modules --enable-pixman \
             --enable-tpm --disable-docs --disable-install-blobs --disable-werror --disable-qom-cast-debug \
-            --with-pkgversion="Faultline, patches $identity"
-        "$work/tools/bin/ninja" qemu-system-x86_64
+            --with-pkgversion="Faultline, patches $identity" &&
+            "$work/tools/bin/ninja" qemu-system-x86_64
     } >"$work/log" 2>&1 || fail "the build failed: $(tail -n 1 "$work/log")" "see target/emulator-build/log"
     cd "$OLDPWD"
     rm -rf "$out.new"
@@ -93,12 +95,12 @@ fi
 # Firmware is the distribution's, from the places of its emulator. QEMU looks for it below this name
 # beside its program.
 share=$out/qemu-bundle/usr/share/qemu
-rm -rf "$out/qemu-bundle"
 mkdir -p "$share"
 tree=
 [ ! -e target/qemu ] || tree=$PWD/target/qemu
 for file in "$tree"/usr/share/qemu/* "$tree"/usr/share/seabios/*; do
     [ ! -e "$file" ] || ln -sf "$file" "$share/"
 done
+[ -e "$share/bios-256k.bin" ] || fail "there is no firmware" "\`make emulator\` provides the distribution's"
 "$program" --version >/dev/null || fail "$program does not start" "delete target/emulator and try again"
 echo "$program"

@@ -143,12 +143,14 @@ impl Processes {
         }
         let Running { table, program: before, .. } = self.running[cpu];
         let begins_at = state.is_blank.then_some((state.instruction, state.stack));
+        let path = if state.is_blank { name().unwrap_or_default() } else { String::new() };
         // A program whose first page is fetched returns twice to its first instruction, and another
-        // process may run meanwhile.
-        let has_begun = state.is_blank && self.known(table).begun == begins_at;
+        // process may run meanwhile. Another program may begin there too, in the same table.
+        let has_begun =
+            state.is_blank && self.known(table).begun == begins_at && self.is_named(before, file_name(&path));
         let program = match self.forked(state) {
             _ if has_begun => before,
-            _ if state.is_blank => self.begun(&name().unwrap_or_default()),
+            _ if state.is_blank => self.begun(file_name(&path)),
             Some(parents) => {
                 self.programs[usize::from(parents)].processes += 1;
                 parents
@@ -161,8 +163,7 @@ impl Processes {
     }
 
     /// The number of a program that begins. Programs beyond those that can be numbered are unknown.
-    fn begun(&mut self, path: &str) -> ProgramId {
-        let name = path.rsplit('/').next().unwrap_or_default();
+    fn begun(&mut self, name: &str) -> ProgramId {
         let known = self.programs.iter().position(|program| program.name == name);
         let number = known.unwrap_or(self.programs.len());
         let Ok(program) = ProgramId::try_from(number) else { return 0 };
@@ -199,6 +200,11 @@ impl Processes {
     pub(crate) fn is_named(&self, program: ProgramId, name: &str) -> bool {
         self.programs.get(usize::from(program)).is_some_and(|program| program.name == name)
     }
+}
+
+/// A path without directories.
+fn file_name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or_default()
 }
 
 /// Number by which the kernel tells a program the path of its own file (`AT_EXECFN`).
@@ -302,12 +308,21 @@ mod tests {
     }
 
     #[test]
+    fn another_program_may_begin_in_a_table_that_is_used_again() {
+        let mut processes = Processes::new(1);
+        let first = begin(&mut processes, 0, 0x2000_1000, "/program/first");
+        let second = begin(&mut processes, 0, 0x2000_1000, "/program/other");
+        assert_ne!(first, second);
+        assert_eq!(processes.programs()[usize::from(second)].processes, 1);
+    }
+
+    #[test]
     fn a_program_that_is_interrupted_at_its_first_instruction_begins_once() {
         let mut processes = Processes::new(1);
         let server = begin(&mut processes, 0, 0x1000_0000, "server");
         processes.change_table(0, 0x2000_0000);
         processes.change_table(0, 0x1000_0000);
-        assert_eq!(processes.enter_user(0, blank(), || panic!("it began before")), server);
+        assert_eq!(processes.enter_user(0, blank(), || Some("server".to_owned())), server);
         assert_eq!(processes.programs()[usize::from(server)].processes, 1);
         // It executes its own file again, in a table that it had before.
         processes.change_table(0, 0x2000_0000);

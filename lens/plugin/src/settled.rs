@@ -328,13 +328,24 @@ mod tests {
     #[test]
     fn translated_code_finds_the_words_and_the_entries_in_their_places() {
         assert_eq!((size_of::<Words>(), size_of::<Entry>(), std::mem::offset_of!(Table, entries)), (64, 32, 64));
-        assert_eq!(std::mem::offset_of!(Words, is_user), 32);
+        assert_eq!(ENTRIES, 1024);
         assert_eq!(
-            [0, 1, 2].map(|entry| entry * 8),
+            [0, 8, 16, 24, 32],
+            [
+                std::mem::offset_of!(Words, clock),
+                std::mem::offset_of!(Words, limit),
+                std::mem::offset_of!(Words, instructions),
+                std::mem::offset_of!(Words, accesses),
+                std::mem::offset_of!(Words, is_user),
+            ]
+        );
+        assert_eq!(
+            [0, 8, 16, 24],
             [
                 std::mem::offset_of!(Entry, name),
                 std::mem::offset_of!(Entry, unreadable),
-                std::mem::offset_of!(Entry, unwritable)
+                std::mem::offset_of!(Entry, unwritable),
+                std::mem::offset_of!(Entry, written),
             ]
         );
     }
