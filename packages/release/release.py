@@ -112,7 +112,7 @@ def make_draft(target, out):
         command = Path(place, "faultline")
         subprocess.run(["strip", "-o", command, target / "debug/faultline"], check=True)
         installed = Path(place, base)
-        tree.lay_out(target, command, installed, command)
+        tree.lay_out(target, command, installed, [command])
         packed = gzip.compress(archive.tar(installed, base, 0), compresslevel=1)
     (out / f"{base}.tar.gz").write_bytes(packed)
     (out / "SHA256SUMS").write_text(f"{archive.digest(packed)}  {base}.tar.gz\n")
@@ -173,8 +173,11 @@ def main():
         given.out.mkdir(parents=True)
         of = {"version": version, "time": time, "repository": repository_of(ROOT), "tagged": tagged,
               "commit": output("git", "rev-parse", "HEAD"), "address": os.environ.get("ADDRESS", "maintainers@faultline.invalid")}
-        # Man pages are the same for every architecture: those of the first that runs here.
-        documented_by = built / (os.uname().machine if os.uname().machine in wanted else wanted[0]) / "faultline"
+        # Man pages are the same for every architecture. One that does not run here is emulated.
+        own = os.uname().machine
+        documented_by = [built / own / "faultline"] if own in wanted else [f"qemu-{wanted[0]}-static", built / wanted[0] / "faultline"]
+        if not shutil.which(documented_by[0]):
+            raise Refused(f"there is no {documented_by[0]}, which prints man pages here", "apt-get install qemu-user-static")
         for arch in wanted:
             make_of(arch, built / arch, documented_by, of, given.out)
         debian = sorted({package for arch in wanted for package in tree.packages(built / arch)})

@@ -26,7 +26,7 @@ LICENCES = ["LICENSE-MIT", "LICENSE-APACHE"]
 
 def lay_out(built, command, prefix, documented_by):
     """Fills an empty prefix with the command and the parts that were built beside it.
-    `documented_by`: a command that runs here and prints its man pages."""
+    `documented_by`: words of a command that runs here and prints the man pages."""
     binary = prefix / "bin/faultline"
     binary.parent.mkdir(parents=True)
     shutil.copyfile(command, binary)
@@ -34,7 +34,7 @@ def lay_out(built, command, prefix, documented_by):
     subprocess.run([ROOT / "packages/install-parts.sh", built, prefix / "libexec/faultline"], check=True)
 
     share = prefix / "share"
-    generate = [documented_by, "generate"]
+    generate = [*documented_by, "generate"]
     subprocess.run([*generate, "man", share / "man/man1"], check=True)
     for shell, name in COMPLETIONS.items():
         file = share / name

@@ -163,7 +163,7 @@ export type ProcessFigures = { name: string, processes: number, is_counted: bool
   number, };
 export type Progress = { planned: number, done: number, failed: number, unsupported: number, skipped: number, };
 export type ProposedLayout = { size: number, members: Array<ProposedMember>, saved: number, };
-export type ProposedMember = { name: string | null, of: string, was: number, offset: number, begins_line: boolean, };
+export type ProposedMember = { name: string | null, of: string, bits?: Bits | null, was: number, offset: number, begins_line: boolean, };
 export type Quantity = "time" | "cpu-time" | "user-time" | "system-time" | "memory" | "instructions" | "transfers";
 export type QuirkMark = { letter: string, what: string, ranges: Array<[number, number]>, };
 export type Reach = { from_cpus: number, from: number, to_cpus: number, to: number, per_doubling: number, };
