@@ -49,8 +49,17 @@ test('the comment of a gate is a picture', async () => {
 
 test('search finds a word of the documentation', async () => {
   const { page, close } = await openFile('index.html', { width: 1400 })
-  await page.keyboard.press('/')
-  await page.locator('#mdbook-searchbar').fill('bisect')
-  await page.locator('#mdbook-searchresults a').first().waitFor()
+  const bar = page.locator('#mdbook-searchbar')
+  const found = page.locator('#mdbook-searchresults a').first()
+  // The page loads the index of its search after it is shown, and ignores keys until then.
+  for (let left = 30; left > 0 && !(await found.isVisible()); left--) {
+    if (!(await bar.isVisible())) await page.keyboard.press('/')
+    else {
+      await bar.fill('')
+      await bar.pressSequentially('bisect')
+    }
+    await page.waitForTimeout(700)
+  }
+  await found.waitFor()
   await close()
 })
