@@ -233,8 +233,9 @@ pub(crate) unsafe fn function<F: Copy>(name: &'static CStr) -> Result<F, Missing
 }
 
 impl Qemu {
-    /// Finds the functions. `version`: reported by QEMU at installation.
-    pub(crate) fn find(version: c_int) -> Result<Self, Missing> {
+    /// Finds the functions. `version`: reported by QEMU at installation. `uses_own`: false to treat
+    /// an emulator of our own as any other.
+    pub(crate) fn find(version: c_int, uses_own: bool) -> Result<Self, Missing> {
         // SAFETY: 1. the field types above are the prototypes of QEMU 7.2's header; 2.
         // `qemu_plugin_insn_data` has changed since, and is chosen by version; 3. the functions
         // that register callbacks for events have got another argument in version 7. Before that
@@ -247,7 +248,7 @@ impl Qemu {
                 register_block: function(c"qemu_plugin_register_vcpu_tb_exec_cb")?,
                 register_instruction: function(c"qemu_plugin_register_vcpu_insn_exec_cb")?,
                 register_memory: function(c"qemu_plugin_register_vcpu_mem_cb")?,
-                own: Own::find(),
+                own: if uses_own { Own::find() } else { None },
                 register_exit: function(c"qemu_plugin_register_atexit_cb")?,
                 register_cpu: function(c"qemu_plugin_register_vcpu_init_cb")?,
                 reset: function(c"qemu_plugin_reset")?,
@@ -302,12 +303,6 @@ impl Qemu {
         // SAFETY: 1. `block` is alive, as the caller promises; 2. `data` is a number and never
         // dereferenced.
         unsafe { (self.register_block)(block, callback, NO_REGISTERS, data as *mut c_void) }
-    }
-
-    /// Treats an emulator of our own as any other. For programs with their kernel: reports of two
-    /// such machines differed from the distribution's emulator, for an unknown cause.
-    pub(crate) fn leave_own(&mut self) {
-        self.own = None;
     }
 
     /// Lets an emulator of our own call `skips_turn` before turns, and skip the values of accesses.

@@ -125,7 +125,7 @@ impl Slot {
 pub(crate) struct Settled {
     tables: Box<[&'static Table]>,
     /// Stays empty.
-    nobodys: &'static Table,
+    of_no_cpu: &'static Table,
     slots: Box<[Slot]>,
     /// The lines of all entries in the model, one CPU after the other.
     lines: Box<[u64]>,
@@ -136,7 +136,7 @@ impl Settled {
     pub(crate) fn new(cpus: usize) -> Self {
         Settled {
             tables: (0..cpus).map(|_| Table::leak()).collect(),
-            nobodys: Table::leak(),
+            of_no_cpu: Table::leak(),
             slots: vec![Slot::NONE; cpus].into(),
             lines: vec![NOTHING; cpus * ENTRIES].into(),
         }
@@ -161,12 +161,12 @@ impl Settled {
 
     /// Hides a CPU's table.
     pub(crate) fn hide(&self, cpu: usize) {
-        self.slots[cpu].set(self.nobodys);
+        self.slots[cpu].set(self.of_no_cpu);
     }
 
     /// The words that no CPU uses.
-    pub(crate) fn nobodys(&self) -> &'static Words {
-        &self.nobodys.words
+    pub(crate) fn of_no_cpu(&self) -> &'static Words {
+        &self.of_no_cpu.words
     }
 
     /// The model's line of an access of a CPU to `size` bytes (at least 1) at an address, if it is
@@ -357,12 +357,12 @@ mod tests {
         // SAFETY: the tables are not used after the test.
         settled.set_slot(0, unsafe { Slot::new(&raw mut found) });
         let entries = |table: &'static Table| (&raw const table.entries).cast_mut().cast::<c_void>();
-        assert_eq!(found, entries(settled.nobodys));
+        assert_eq!(found, entries(settled.of_no_cpu));
         settled.show(0);
         assert_eq!(found, entries(settled.tables[0]));
         settled.show(1);
         settled.hide(0);
-        assert_eq!(found, entries(settled.nobodys));
+        assert_eq!(found, entries(settled.of_no_cpu));
     }
 
     #[test]

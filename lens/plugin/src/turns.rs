@@ -156,7 +156,7 @@ impl Turns {
         Turns {
             grain,
             current: NO_CPU,
-            words: settled.nobodys(),
+            words: settled.of_no_cpu(),
             began: 0,
             slowest_other: u64::MAX,
             private_from: 0,
@@ -203,7 +203,7 @@ impl Turns {
     /// Ends stepping: no CPU has the turn.
     pub(crate) fn end(&mut self) {
         self.put_down();
-        (self.current, self.words) = (NO_CPU, self.settled.nobodys());
+        (self.current, self.words) = (NO_CPU, self.settled.of_no_cpu());
     }
 
     /// Skips the virtual time ahead while all CPUs are idle. Each CPU starts there at its next

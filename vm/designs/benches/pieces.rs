@@ -10,10 +10,10 @@
 //! --bench pieces`
 
 use clap::Parser;
+use faultline_frame_designs::measure::cpu_time;
 use faultline_frames::{Config, DomainId, FixedCpu, Frames, MemoryArea};
 use faultline_memory::hosted::Hosted;
 use faultline_memory::{Anywhere, CpuNumber, FrameNumber, Memory, PageRange, Rights, VirtualPage};
-use rustix::time::{ClockId, clock_gettime};
 use std::error::Error;
 use std::mem::MaybeUninit;
 use std::sync::Arc;
@@ -37,11 +37,10 @@ struct Arguments {
 
 /// CPU time of this thread, in nanoseconds.
 fn now() -> u64 {
-    let time = clock_gettime(ClockId::ThreadCPUTime);
-    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+    cpu_time().as_nanos() as u64
 }
 
-/// Pieces of a call.
+/// Pieces of a call. Relaxed: one thread uses it, and the machine's hook only has to be shareable.
 #[derive(Debug, Default)]
 struct Pieces {
     begin: AtomicU64,

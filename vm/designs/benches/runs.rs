@@ -3,10 +3,10 @@
 //!
 //! `cargo bench -p faultline-frame-designs --bench runs`
 
+use faultline_frame_designs::measure::cpu_time;
 use faultline_frames::{
     Config, CpuNumber, DomainId, FixedCpu, FrameNumber, Frames, HUGE_FRAMES, MemoryArea, Order, RangeRequest, Urgency,
 };
-use rustix::time::{ClockId, clock_gettime};
 use std::mem::MaybeUninit;
 
 const FRAMES: u64 = 1 << 18;
@@ -23,8 +23,7 @@ type Put<'a> = &'a dyn Fn(FrameNumber);
 
 /// CPU time of this thread, in nanoseconds.
 fn now() -> u64 {
-    let time = clock_gettime(ClockId::ThreadCPUTime);
-    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+    cpu_time().as_nanos() as u64
 }
 
 /// Nanoseconds of a get and its put, with `held` frames got before the first put.

@@ -7,11 +7,11 @@
 //! `cargo bench -p faultline-frame-designs --bench steps`
 
 use clap::Parser;
+use faultline_frame_designs::measure::cpu_time;
 use faultline_frames::{
     Config, CpuNumber, CurrentCpu, DomainId, FrameNumber, Frames, GetError, HUGE_FRAMES, MemoryArea, PinnedCpu,
     RangeRequest, Urgency,
 };
-use rustix::time::{ClockId, clock_gettime};
 use std::cell::{Cell, RefCell};
 use std::mem::MaybeUninit;
 
@@ -33,8 +33,7 @@ struct Arguments {
 
 /// CPU time of this thread, in nanoseconds.
 fn now() -> u64 {
-    let time = clock_gettime(ClockId::ThreadCPUTime);
-    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+    cpu_time().as_nanos() as u64
 }
 
 /// Number and duration of a caller's pinned steps.

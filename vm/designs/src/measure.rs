@@ -22,6 +22,7 @@ use clap::Parser;
 use clap::builder::RangedU64ValueParser;
 use std::process::ExitCode;
 
+pub use benchmark::cpu_time;
 pub use rounds::Subject;
 
 /// Benchmarks of page-frame allocators, with all designs interleaved in one run

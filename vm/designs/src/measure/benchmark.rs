@@ -140,7 +140,7 @@ impl std::iter::Sum for Span {
 }
 
 /// CPU time of the calling thread, in user mode and in the kernel.
-fn cpu_time() -> Duration {
+pub fn cpu_time() -> Duration {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     // Neither is negative.
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32)

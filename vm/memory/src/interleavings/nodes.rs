@@ -55,54 +55,42 @@ fn leaves_that_are_freed_and_a_walk() {
     });
 }
 
-/// A CPU notes that the nodes of a full space are full, while another unmaps a page: afterwards no
-/// note hides the hole.
-#[test]
-fn a_note_of_full_nodes_and_a_new_hole() {
-    explore_up_to(Some(3), || {
-        let Board { cpus: [mine, its], space, list, .. } = boot_with(List::of(1));
-        its.activate(&space).unwrap();
-        mine.map(&space, pages(0, 1), BOTH).unwrap();
-        mine.map(&space, pages(1, 1), BOTH).unwrap();
-        mine.map(&space, pages(2, 2), BOTH).unwrap();
+/// A CPU notes bounds of a full space up to its page `theirs`, while another unmaps a page, and then
+/// perhaps notes those of a range `mine`: afterwards no note hides the hole.
+fn notes_and_a_new_hole(theirs: u64, mine: Option<(u64, u64)>) {
+    explore_up_to(Some(3), move || {
+        let Board { cpus: [cpu, other], space, list, .. } = boot_with(List::of(1));
+        other.activate(&space).unwrap();
+        for (first, count) in [(0, 1), (1, 1), (2, 2)] {
+            cpu.map(&space, pages(first, count), BOTH).unwrap();
+        }
         let space = Arc::new(space);
         let its_space = space.clone();
-        let other = thread::spawn(move || {
+        let thread = thread::spawn(move || {
             // SAFETY: the guard is held, and the space is active.
-            its.pinned(|| unsafe { its_space.body().tree.note_passed(0, 4) });
-            its.deactivate(&its_space);
+            other.pinned(|| unsafe { its_space.body().tree.note_passed(0, theirs) });
+            other.deactivate(&its_space);
         });
-        mine.unmap(&space, pages(1, 1)).unwrap();
-        other.join().unwrap();
+        cpu.unmap(&space, pages(1, 1)).unwrap();
+        if let Some((from, to)) = mine {
+            // SAFETY: as above.
+            cpu.pinned(|| unsafe { space.body().tree.note_passed(from, to) });
+        }
+        thread.join().unwrap();
         // SAFETY: as above.
-        assert!(mine.pinned(|| unsafe { space.body().tree.skip_full(0, 1) }) <= 1, "the hole is passed over");
-        end(&mine, [alone(space)], [], &list, 1);
+        assert!(cpu.pinned(|| unsafe { space.body().tree.skip_full(0, 1) }) <= 1, "the hole is passed over");
+        end(&cpu, [alone(space)], [], &list, 1);
     });
 }
 
-/// A CPU notes that a leaf is full, while another unmaps a page there and then notes the bounds of
-/// the root, perhaps from that note of the leaf: afterwards no note hides the hole.
+/// Notes of all nodes.
+#[test]
+fn a_note_of_full_nodes_and_a_new_hole() {
+    notes_and_a_new_hole(4, None);
+}
+
+/// A note of a leaf, and one of the root that may come from it.
 #[test]
 fn a_note_that_comes_from_a_wrong_one() {
-    explore_up_to(Some(3), || {
-        let Board { cpus: [mine, its], space, list, .. } = boot_with(List::of(1));
-        its.activate(&space).unwrap();
-        mine.map(&space, pages(0, 1), BOTH).unwrap();
-        mine.map(&space, pages(1, 1), BOTH).unwrap();
-        mine.map(&space, pages(2, 2), BOTH).unwrap();
-        let space = Arc::new(space);
-        let its_space = space.clone();
-        let other = thread::spawn(move || {
-            // SAFETY: the guard is held, and the space is active.
-            its.pinned(|| unsafe { its_space.body().tree.note_passed(0, 2) });
-            its.deactivate(&its_space);
-        });
-        mine.unmap(&space, pages(1, 1)).unwrap();
-        // SAFETY: as above.
-        mine.pinned(|| unsafe { space.body().tree.note_passed(2, 4) });
-        other.join().unwrap();
-        // SAFETY: as above.
-        assert!(mine.pinned(|| unsafe { space.body().tree.skip_full(0, 1) }) <= 1, "the hole is passed over");
-        end(&mine, [alone(space)], [], &list, 1);
-    });
+    notes_and_a_new_hole(2, Some((2, 4)));
 }
