@@ -72,7 +72,7 @@ build: workloads
 emulator:
 	@checks/need.sh $(EMULATOR_NEEDS)
 	@packages/emulator.sh
-own-emulator: emulator # a faster one for the lens: lens/emulator (40 MB and 6 minutes of CPU time, once)
+own-emulator: emulator # a faster one for the lens: lens/emulator (40 MB and 5 minutes of CPU time, once)
 	@checks/need.sh $$(lens/emulator/build.sh needs) && lens/emulator/build.sh
 
 # The kernel in /boot, or else one unpacked under target (70 MB, once).

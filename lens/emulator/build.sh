@@ -72,7 +72,7 @@ if [ "$(cat "$out/identity" 2>/dev/null)" != "$identity" ]; then
     rm -rf "$work/build"
     mkdir -p "$work/build"
     cd "$work/build"
-    echo "building QEMU $version with patches $identity (6 minutes of CPU time; log in target/emulator-build/log)" >&2
+    echo "building QEMU $version with patches $identity (5 minutes of CPU time; log in target/emulator-build/log)" >&2
     # Modules: QEMU then exports its symbols. TPM: with it a machine has a table more, as in the
     # distribution's emulator, and its firmware executes other instructions.
     {
