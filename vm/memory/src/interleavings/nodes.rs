@@ -55,8 +55,8 @@ fn leaves_that_are_freed_and_a_walk() {
     });
 }
 
-/// A CPU notes bounds of a full space up to its page `theirs`, while another unmaps a page, and then
-/// perhaps notes those of a range `mine`: afterwards no note hides the hole.
+/// A CPU notes bounds of a full space up to its page `theirs`, while another unmaps a page, and
+/// then perhaps notes those of a range `mine`: afterwards no note hides the hole.
 fn notes_and_a_new_hole(theirs: u64, mine: Option<(u64, u64)>) {
     explore_up_to(Some(3), move || {
         let Board { cpus: [cpu, other], space, list, .. } = boot_with(List::of(1));
