@@ -3,8 +3,8 @@
 //! Each locks the range, in pieces if it is long (see `pieces`), changes slots and page-table
 //! entries, waits until CPUs have forgotten removed translations, and unlocks. Only locks need
 //! memory, so a piece that has begun does not fail. The first piece fails before any change; a
-//! later one fails only if other threads change mappings of the range meanwhile, and those before
-//! it stay changed.
+//! later one fails only if other CPUs change mappings of the range or take out empty nodes
+//! meanwhile, and those before it stay changed.
 
 use crate::address::{PageRange, Rights};
 use crate::batch::Batch;

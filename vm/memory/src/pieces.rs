@@ -7,7 +7,7 @@
 //! within a piece are taken out with it, and those around several pieces behind the last of them.
 //! All allocations come first: locking a range divides slots at its two ends only, and both ends
 //! are divided before the first piece changes. Other CPUs that take out empty nodes or change
-//! mappings meanwhile may undo the second: then the last piece may fail for lack of memory, and the
+//! mappings meanwhile may undo the second: then a later piece may fail for lack of memory, and the
 //! ones before it stay changed.
 //!
 //! A fork goes in pieces, too (`fork`). Faults do not wait for it, not even those that make a
